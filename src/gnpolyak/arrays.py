@@ -1,0 +1,138 @@
+"""The border between a user's arrays and the compiled loop: checks, dtypes, NumPy in and NumPy out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.errors import InputError
+from gnpolyak.trees import Tree
+
+# 64-bit types are switched on for one block of one thread, never globally: the user's own JAX code keeps its setting.
+precise = jax.enable_x64
+
+
+def is_traced(tree: Tree) -> bool:
+    """Tell whether the tree is inside somebody's jit, vmap or grad, where values cannot be looked at."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
+
+
+def as_real_array(value: Any, name: str) -> Array:
+    """Return `value` as a JAX array of its own real floating dtype (float64 for lists and integers).
+
+    Raises
+    ------
+    InputError
+        If the entries are not numbers, are complex, or are not all finite.
+    """
+    if is_traced(value):
+        return jnp.asarray(value)
+    array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
+    _require_real(array, name)
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        array = np.asarray(array, dtype=np.float64)
+    _require_finite(array, name)
+    with precise(True):
+        return jnp.asarray(array)
+
+
+def as_variable(x0: Tree) -> Tree:
+    """Return a checked copy of a starting point, leaf by leaf, as JAX arrays."""
+    leaves, structure = jax.tree.flatten(_lists_as_arrays(x0))
+    if not leaves:
+        raise InputError(
+            given="a starting point x0 without any array in it",
+            needed="an array or a pytree of arrays",
+            missing="at least one array",
+            advice="pass x0 as an array of the variable's shape",
+        )
+    names = ["x0"] if len(leaves) == 1 else [f"x0 (leaf {i})" for i in range(len(leaves))]
+    return structure.unflatten([as_real_array(leaf, name) for leaf, name in zip(leaves, names, strict=True)])
+
+
+def _lists_as_arrays(x0: Tree) -> Tree:
+    """A list of plain numbers (of any depth) is one array, as in NumPy; a list of arrays is a pytree."""
+    if isinstance(x0, list) and not any(hasattr(leaf, "dtype") for leaf in jax.tree.leaves(x0)):
+        return _as_numpy(x0, "x0")
+    return x0
+
+
+def is_jax(tree: Tree) -> bool:
+    """Tell whether any leaf is a JAX array: then the answer is given as JAX arrays too."""
+    return any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(tree))
+
+
+def working_dtype(*trees: Tree) -> np.dtype:
+    """Return the dtype in which all floating arrays in the trees can be computed on together."""
+    dtypes = [leaf.dtype for leaf in jax.tree.leaves(trees) if _is_floating(leaf)]
+    with precise(True):
+        return np.dtype(jnp.result_type(*dtypes))
+
+
+def cast(tree: Tree, dtype: np.dtype) -> Tree:
+    """Return the tree with its floating arrays in `dtype`; other leaves untouched."""
+    with precise(True):
+        return jax.tree.map(lambda leaf: leaf.astype(dtype) if _is_other_float(leaf, dtype) else leaf, tree)
+
+
+@contextmanager
+def computing_in(dtype: np.dtype) -> Iterator[None]:
+    """Trace and run at `dtype`: 64-bit types on exactly when needed, and never TF32 in a matrix product."""
+    with precise(dtype == np.float64), jax.default_matmul_precision("highest"):
+        yield
+
+
+def to_numpy(tree: Tree) -> Tree:
+    """Return the tree with NumPy arrays for leaves."""
+    return jax.tree.map(np.asarray, tree)
+
+
+def _is_floating(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
+
+
+def _is_other_float(leaf: Any, dtype: np.dtype) -> bool:
+    return _is_floating(leaf) and leaf.dtype != dtype
+
+
+def _as_numpy(value: Any, name: str) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype == object or array.dtype.kind in "SUmM":
+        raise InputError(
+            given=f"{name} of type {type(value).__name__} that is not a rectangular array of numbers",
+            needed="real numbers in an array",
+            missing="a numeric dtype",
+            advice=f"convert {name} with numpy.asarray(..., dtype=float) and look at what fails",
+        )
+    return array
+
+
+def _require_real(array: Any, name: str) -> None:
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        raise InputError(
+            given=f"{name} with complex dtype {array.dtype}",
+            needed="real numbers",
+            missing="a real representation",
+            advice=f"stack the real and imaginary parts of {name} into a real array, or pass {name}.real",
+        )
+
+
+def _require_finite(array: Any, name: str) -> None:
+    finite = np.isfinite(np.asarray(array))
+    if not finite.all():
+        bad = int(finite.size - finite.sum())
+        raise InputError(
+            given=f"{name} with {bad} of {finite.size} entries NaN or infinite",
+            needed="finite numbers",
+            missing="a finite value in each of those entries",
+            advice=f"remove or mask the measurements behind numpy.argwhere(~numpy.isfinite({name}))",
+        )

@@ -1,0 +1,196 @@
+"""Metrics: what turns a subgradient g into a direction s = G(x)†g. A method is little more than its metric."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import lineax as lx
+from jax import Array
+from jax.flatten_util import ravel_pytree
+
+from gnpolyak import trees
+from gnpolyak.errors import InputError
+from gnpolyak.krylov import conjugate_gradient
+from gnpolyak.problem import Composite, Point
+from gnpolyak.trees import Tree
+
+# Up to this many variables the Jacobian of an autodiff map is formed and factorised: as cheap as LSMR, and exact.
+_LARGEST_DENSE_VARIABLE = 64
+
+
+class Direction(eqx.Module):
+    """A direction and how it was found."""
+
+    s: Tree
+    """G†g."""
+    decrement: Array
+    """⟨g, s⟩, which is ‖Pv‖² for the Gauss–Newton metric."""
+    inner_iterations: Array
+    """Iterations of the inner linear solver, 0 for a direct one."""
+    residual: Array
+    """The true residual ‖Gs − g‖/‖g‖."""
+
+
+class Metric(eqx.Module):
+    """A positive semidefinite G(x)."""
+
+    @abc.abstractmethod
+    def direction(self, problem: Composite, point: Point) -> Direction:
+        """s = G(x)†g at an evaluated point."""
+
+    def check(self, problem: Composite, x: Tree) -> None:
+        """Raise InputError when the problem lacks what this metric needs."""
+
+
+class Euclidean(Metric):
+    """G = I: the subgradient itself."""
+
+    def direction(self, problem: Composite, point: Point) -> Direction:
+        g = point.subgradient
+        return _direction(g, g, lambda z: z)
+
+
+class RightGram(Metric):
+    """ScaledSM's metric, Z ↦ Z (XᵀX)."""
+
+    def direction(self, problem: Composite, point: Point) -> Direction:
+        g, gram = point.subgradient, problem.map.right_gram(point.x)
+        factor = jax.scipy.linalg.cho_factor(gram)
+        s = jax.scipy.linalg.cho_solve(factor, g.T).T
+        return _direction(g, s, lambda z: z @ gram)
+
+    def check(self, problem: Composite, x: Tree) -> None:
+        if "right_gram" not in problem.offers:
+            raise InputError(
+                given=f"ScaledSM on {problem.map.label}",
+                needed="a map with a right Gram (SymmetricCP with n=2)",
+                missing=f"a right Gram: {problem.map.label} has none",
+                advice="use method='gnp'",
+            )
+
+
+class GaussNewton(Metric):
+    """G = JᵀJ with J = ∇c(x), inverted in the minimum-norm sense. Singular JᵀJ is the normal case.
+
+    Parameters
+    ----------
+    solver : {"auto", "closed", "cg", "lsmr", "dense"}
+        ``"closed"`` uses the map's own closed form; ``"cg"`` the paper's conjugate gradients on JᵀJ from zero;
+        ``"lsmr"`` LSMR on J, which does not square its condition number; ``"dense"`` forms J and takes its
+        singular values. ``"auto"`` takes the closed form where there is one, else dense up to 64 variables, else
+        LSMR.
+    rtol : float, optional
+        Relative tolerance of the iterative solvers; near the rounding unit by default.
+    max_inner : int, optional
+        Most iterations of the iterative solvers; by default ten times the number of variables, at most 5,000.
+    """
+
+    solver: str = eqx.field(static=True, default="auto")
+    rtol: float | None = eqx.field(static=True, default=None)
+    max_inner: int | None = eqx.field(static=True, default=None)
+
+    def direction(self, problem: Composite, point: Point) -> Direction:
+        solve = _SOLVERS[self._resolve(problem, point.x)].solve
+        s, iterations = solve(self, problem, point)
+        return _direction(point.subgradient, s, problem.map.gram(point.x), iterations)
+
+    def check(self, problem: Composite, x: Tree) -> None:
+        if self.solver != "auto" and self.solver not in _SOLVERS:
+            raise InputError(
+                given=f"solver={self.solver!r}",
+                needed=f"one of {', '.join(repr(name) for name in ('auto', *_SOLVERS))}",
+                missing="a known solver",
+                advice="leave it at 'auto' if in doubt",
+            )
+        name = self._resolve(problem, x)
+        needs = _SOLVERS[name].needs
+        if needs is not None and needs not in problem.offers:
+            raise InputError(
+                given=f"solver={name!r} on {problem.label}",
+                needed=f"a problem that offers {needs!r}",
+                missing=f"{needs!r}: this one offers {', '.join(sorted(problem.offers)) or 'nothing optional'}",
+                advice="use solver='auto', or solver='cg', which every problem supports",
+            )
+
+    def _resolve(self, problem: Composite, x: Tree) -> str:
+        if self.solver != "auto":
+            return self.solver
+        if "gram_pinv" in problem.offers:
+            return "closed"
+        if "image" not in problem.offers:
+            return "cg"
+        return "dense" if _size(x) <= _LARGEST_DENSE_VARIABLE else "lsmr"
+
+    def _max_steps(self, x: Tree) -> int:
+        return self.max_inner if self.max_inner is not None else min(10 * _size(x), 5000)
+
+
+def _closed(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
+    return problem.map.gram_pinv(point.x, point.subgradient), 0
+
+
+def _cg(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
+    action = problem.map.gram(point.x)
+    found = conjugate_gradient(
+        action, point.subgradient, max_steps=metric._max_steps(point.x), rtol=metric.rtol
+    )
+    return found.solution, found.iterations
+
+
+def _lsmr(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
+    push, _ = problem.map.linearize(point.x)
+    operator = lx.FunctionLinearOperator(push, jax.eval_shape(lambda: point.x))
+    eps = float(jnp.finfo(point.value.dtype).eps)
+    solver = lx.LSMR(
+        rtol=10 * eps if metric.rtol is None else metric.rtol,
+        atol=0.0,
+        max_steps=metric._max_steps(point.x),
+        # A singular J drives the condition estimate to infinity: normal here, and judged by the true residual.
+        conlim=float("inf"),
+    )
+    found = lx.linear_solve(operator, problem.image_subgradient(point.x), solver, throw=False)
+    return found.value, found.stats["num_steps"]
+
+
+def _dense(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
+    flat, unravel = ravel_pytree(point.x)
+    jacobian = jax.jacfwd(lambda u: problem.map(unravel(u)).ravel())(flat)
+    v = problem.image_subgradient(point.x).ravel()
+    left, singular, right = jnp.linalg.svd(jacobian, full_matrices=False)
+    cutoff = max(jacobian.shape) * float(jnp.finfo(flat.dtype).eps) * jnp.max(singular)
+    kept = singular > cutoff
+    weights = jnp.where(kept, (left.T @ v) / jnp.where(kept, singular, 1.0), 0.0)
+    return unravel(right.T @ weights), 0
+
+
+class _Solver(eqx.Module):
+    solve: Callable[[GaussNewton, Composite, Point], tuple[Tree, Any]]
+    needs: str | None
+
+
+_SOLVERS = {
+    "closed": _Solver(_closed, "gram_pinv"),
+    "cg": _Solver(_cg, None),
+    "lsmr": _Solver(_lsmr, "image"),
+    "dense": _Solver(_dense, "image"),
+}
+
+
+def _direction(g: Tree, s: Tree, action: Callable[[Tree], Tree], iterations: Any = 0) -> Direction:
+    size = trees.norm(g)
+    error = trees.norm(trees.add_scaled(action(s), -1.0, g))
+    return Direction(
+        s=s,
+        decrement=trees.dot(g, s),
+        inner_iterations=jnp.asarray(iterations, jnp.int32),
+        residual=error / jnp.where(size > 0, size, 1.0),
+    )
+
+
+def _size(x: Tree) -> int:
+    return sum(leaf.size for leaf in jax.tree.leaves(x))

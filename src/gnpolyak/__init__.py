@@ -11,7 +11,7 @@ from gnpolyak.problem import Composite, Point, composite
 from gnpolyak.result import History, Result, Status
 from gnpolyak.sensing import Identity, PowerSensing, Sensing
 from gnpolyak.solve import minimize
-from gnpolyak.targets import Known, Restart, Target
+from gnpolyak.targets import Known, Level, Restart, Target
 
 __all__ = [
     "GNP",
@@ -25,6 +25,7 @@ __all__ = [
     "Info",
     "InputError",
     "Known",
+    "Level",
     "Map",
     "Method",
     "Penalty",

@@ -93,6 +93,21 @@ def to_numpy(tree: Tree) -> Tree:
     return jax.tree.map(np.asarray, tree)
 
 
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialised array that JAX can take over without a copy, which on the CPU it does from 64-byte addresses."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    raw = np.empty(size + 64, np.uint8)
+    offset = -raw.ctypes.data % 64
+    return raw[offset : offset + size].view(dtype).reshape(shape)
+
+
+def adopt(array: np.ndarray) -> Array:
+    """Return a JAX array that may share memory with `array`, which nobody may write to afterwards."""
+    array.flags.writeable = False
+    with precise(True):
+        return jax.device_put(array, may_alias=True)
+
+
 def _is_floating(leaf: Any) -> bool:
     return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
 
@@ -127,7 +142,12 @@ def _require_real(array: Any, name: str) -> None:
 
 
 def _require_finite(array: Any, name: str) -> None:
-    finite = np.isfinite(np.asarray(array))
+    values = np.asarray(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values)):
+            return
+    # A sum may also overflow, so only now are the entries looked at one by one.
+    finite = np.isfinite(values)
     if not finite.all():
         bad = int(finite.size - finite.sum())
         raise InputError(

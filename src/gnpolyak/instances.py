@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jax import Array
 
 from gnpolyak import arrays, starts
 from gnpolyak.errors import InputError
@@ -13,6 +14,9 @@ from gnpolyak.maps import SymmetricCP
 from gnpolyak.penalties import L1
 from gnpolyak.problem import Composite
 from gnpolyak.sensing import PowerSensing
+
+# Numbers drawn at a time when rows are made: 8 MB.
+_BLOCK = 2**20
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,14 @@ def tensor_sensing(
     m = 8 * d * r * (1 if n == 2 else n) if m is None else m
     for_truth, for_p, for_q, for_noise, for_start = np.random.default_rng(seed).spawn(5)
     truth = _conditioned(d, r, kappa, for_truth)
-    p, q = _gaussian(m, d, for_p), _gaussian(m, d, for_q)
-    clean = np.sum((p @ truth) ** n, axis=1) - np.sum((q @ truth) ** n, axis=1)
+    p, plus = _measured(m, truth, n, np.dtype(dtype), for_p)
+    q, minus = _measured(m, truth, n, np.dtype(dtype), for_q)
+    clean = plus - minus
     noise = np.where(for_noise.random(m) < p_fail, for_noise.standard_normal(m), 0.0)
     x0 = starts.near(truth, radius, for_start)
     b = clean + noise
-    sensing = PowerSensing(p.astype(dtype, copy=False), q.astype(dtype, copy=False))
     return Instance(
-        problem=Composite(SymmetricCP(n), L1(b.astype(dtype)), sensing),
+        problem=Composite(SymmetricCP(n), L1(b.astype(dtype)), PowerSensing(p, q)),
         x0=x0.astype(dtype),
         truth=truth,
         # The value the data imply at the truth: b − clean, not noise, so that its rounding is the problem's own.
@@ -103,8 +107,19 @@ def _conditioned(d: int, r: int, kappa: float, rng: np.random.Generator) -> np.n
     return left * np.linspace(1.0, 1.0 / kappa, r) @ right.T
 
 
-def _gaussian(m: int, d: int, rng: np.random.Generator) -> np.ndarray:
-    return rng.standard_normal((m, d))
+def _measured(
+    m: int, truth: np.ndarray, n: int, dtype: np.dtype, rng: np.random.Generator
+) -> tuple[Array, np.ndarray]:
+    """Gaussian rows p as a JAX array, and Σⱼ (pᵀxⱼ)ⁿ for each, block by block: no second copy of the rows exists."""
+    d = truth.shape[0]
+    rows = arrays.aligned_empty((m, d), dtype)
+    values = np.empty(m)
+    height = max(1, _BLOCK // d)
+    for start in range(0, m, height):
+        block = rows[start : start + height]
+        block[:] = rng.standard_normal(block.shape)
+        values[start : start + height] = np.sum((block.astype(np.float64, copy=False) @ truth) ** n, axis=1)
+    return arrays.adopt(rows), values
 
 
 def _check(d: int, r: int, n: int, kappa: float, p_fail: float, m: int | None, seed: int, radius: float) -> None:

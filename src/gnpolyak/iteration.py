@@ -69,11 +69,14 @@ def init(problem: Composite, x0: Tree, target: Target) -> State:
         idle=jnp.zeros((), jnp.int32),
         status=jnp.zeros((), jnp.int32),
     )
-    return _with_status(state, _judge(problem, target, state, start))
+    return _with_status(state, _judge(problem, target, state))
 
 
 def step(problem: Composite, method: Method, target: Target, state: State) -> tuple[State, Info]:
-    """Take one step and evaluate where it leads: one oracle call, or none if the state has already stopped.
+    """Take one step and evaluate where it leads: one oracle call.
+
+    No call is made, and `calls` stays as it is, when the state has already stopped or when the inner linear solve
+    failed.
 
     Parameters
     ----------
@@ -89,15 +92,25 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     info : Info
     """
     direction = method.metric.direction(problem, state.point)
-    solved = _is_solved(direction)
-    running = state.status == Status.RUNNING
-    unmoved = _with_status(state, jnp.where(running, Status.LINEAR_SOLVE_FAILED, state.status))
-    idle = Info(state.point.value, jnp.zeros_like(direction.decrement), direction.inner_iterations, direction.residual)
     return lax.cond(
-        running & solved,
+        (state.status == Status.RUNNING) & _is_solved(direction),
         lambda: _advance(problem, method, target, state, direction),
-        lambda: (unmoved, idle),
+        lambda: _retreat(target, state, direction),
     )
+
+
+def _retreat(target: Target, state: State, direction: Direction) -> tuple[State, Info]:
+    """Without a usable direction: let a rule that recovers go back to the best point, else stop. No oracle call."""
+    info = Info(state.point.value, jnp.zeros_like(direction.decrement), direction.inner_iterations, direction.residual)
+    running = state.status == Status.RUNNING
+    failed = _with_status(state, jnp.where(running, Status.LINEAR_SOLVE_FAILED, state.status))
+    if not target.recovers:
+        return failed, info
+    lost = Point(state.point.x, jnp.full_like(state.point.value, jnp.nan), state.point.subgradient)
+    aim, onward = target.advance(state.aim, lost, state.best)
+    back = eqx.tree_at(lambda s: (s.aim, s.point), state, (aim, onward))
+    elsewhere = ~trees.equal(state.point.x, state.best.x)
+    return trees.select(running & elsewhere, back, failed), info
 
 
 def _advance(
@@ -121,32 +134,34 @@ def _advance(
         status=state.status,
     )
     stuck = trees.equal(x, state.point.x)
-    status = _judge(problem, target, moved, point, stuck)
+    status = _judge(problem, target, moved, stuck)
     return _with_status(moved, status), Info(point.value, gamma, direction.inner_iterations, direction.residual)
 
 
-def _judge(
-    problem: Composite, target: Target, state: State, point: Point, stuck: Array | bool = False
-) -> Array:
-    """The status after `point` was evaluated; of several reasons to stop, the first in this list."""
+def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool = False) -> Array:
+    """The status of a state; of several reasons to stop, the first in this list."""
+    onward = state.point
     gap = state.best.value - target.bound(state.aim)
     scale = jnp.maximum(problem.penalty.scale(), jnp.abs(state.best.value))
-    rounding = _ROUNDING * float(jnp.finfo(point.value.dtype).eps) * scale
+    rounding = _ROUNDING * float(jnp.finfo(gap.dtype).eps) * scale
     allowed = target.tol * state.first_gap
+    spent = stuck | ((gap <= _STALL_FACTOR * rounding) & (state.idle >= _PATIENCE))
+    reached = (gap <= allowed) & (target.settled(state.aim) | spent)
     optimal_start = (state.calls == 1) & (gap <= rounding)
-    precise = (gap <= _STALL_FACTOR * rounding) & (state.idle >= _PATIENCE)
+    grown = onward.value > _DIVERGENCE * jnp.maximum(scale, state.first_gap)
     reasons = (
-        (~trees.all_finite(point.value, point.subgradient), Status.NON_FINITE),
-        (state.best.value < target.stated() - jnp.maximum(allowed, rounding), Status.BELOW_TARGET),
-        ((gap <= allowed) | optimal_start, Status.TARGET_REACHED),
-        (trees.is_zero(point.subgradient), Status.CRITICAL_POINT),
-        (point.value > _DIVERGENCE * jnp.maximum(scale, state.first_gap), Status.DIVERGED),
-        (jnp.asarray(stuck) | precise, Status.STALLED),
-        (jnp.asarray(target.exhausted(state.aim)), Status.CALL_LIMIT),
+        (Status.NON_FINITE, ~trees.all_finite(onward.value, onward.subgradient)),
+        (Status.BELOW_TARGET, state.best.value < target.stated() - jnp.maximum(allowed, rounding)),
+        (Status.NON_FINITE, reached & target.blocked(state.aim)),
+        (Status.TARGET_REACHED, reached | optimal_start),
+        (Status.CRITICAL_POINT, trees.is_zero(onward.subgradient)),
+        (Status.DIVERGED, grown & (not target.recovers)),
+        (Status.STALLED, spent),
+        (Status.CALL_LIMIT, target.exhausted(state.aim)),
     )
-    conditions, codes = zip(*reasons, strict=True)
+    codes, conditions = zip(*reasons, strict=True)
     choices = [jnp.asarray(code, jnp.int32) for code in codes]
-    return jnp.select(list(conditions), choices, jnp.asarray(Status.RUNNING, jnp.int32))
+    return jnp.select([jnp.asarray(c) for c in conditions], choices, jnp.asarray(Status.RUNNING, jnp.int32))
 
 
 def _is_solved(direction: Direction) -> Array:

@@ -24,7 +24,7 @@ from gnpolyak.methods import Method, as_method
 from gnpolyak.problem import Composite
 from gnpolyak.progress import progress_bar
 from gnpolyak.result import History, Result, Status
-from gnpolyak.targets import Known, Restart, Target
+from gnpolyak.targets import Known, Level, Restart, Target
 from gnpolyak.trees import Tree
 
 # The most steps between two returns to the host, and the time a chunk should take: Ctrl-C and callbacks wait that long.
@@ -55,24 +55,25 @@ def _start(problem: Composite, x0: Tree, target: Target, run: Array) -> State:
 
 @jax.jit
 def _chunk(problem: Composite, method: Method, target: Target, state: State, limit: Array) -> tuple[State, _Trace]:
-    """At most `limit` steps, fewer if the state stops."""
-    dtype = state.point.value.dtype
-    blank = jnp.zeros(_CHUNK, dtype)
+    """At most `limit` oracle calls, fewer if the state stops."""
+    blank = jnp.zeros(_CHUNK, state.point.value.dtype)
     trace = _Trace(blank, blank, blank, jnp.zeros(_CHUNK, jnp.int32))
+    first = state.calls
 
-    def unfinished(carry: tuple[State, _Trace, Array]) -> Array:
-        state, _, taken = carry
-        return (state.status == Status.RUNNING) & (taken < limit)
+    def unfinished(carry: tuple[State, _Trace]) -> Array:
+        now, _ = carry
+        return (now.status == Status.RUNNING) & (now.calls - first < limit)
 
-    def iterate(carry: tuple[State, _Trace, Array]) -> tuple[State, _Trace, Array]:
-        state, trace, taken = carry
-        state, info = step(problem, method, target, state)
-        row = _Trace(info.value, state.best.value, info.step, info.inner_iterations)
-        trace = jax.tree.map(lambda column, entry: column.at[taken].set(entry), trace, row)
-        return state, trace, taken + 1
+    def iterate(carry: tuple[State, _Trace]) -> tuple[State, _Trace]:
+        before, trace = carry
+        now, info = step(problem, method, target, before)
+        row = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
+        # A step that made no call has no row: its index is out of bounds, and dropped.
+        index = jnp.where(now.calls > before.calls, before.calls - first, _CHUNK)
+        trace = jax.tree.map(lambda column, entry: column.at[index].set(entry, mode="drop"), trace, row)
+        return now, trace
 
-    state, trace, _ = lax.while_loop(unfinished, iterate, (state, trace, jnp.zeros((), jnp.int32)))
-    return state, trace
+    return lax.while_loop(unfinished, iterate, (state, trace))
 
 
 def minimize(
@@ -106,15 +107,16 @@ def minimize(
     lower_bound : float, optional
         A number that h* is known not to fall below, where h* itself is not known. With neither, the penalty's own
         infimum (0 for a norm) is taken.
-    strategy : {"restart"}, optional
-        How to find h* from a lower bound: the paper's restarts (RGNP, RPolyak).
+    strategy : {"level", "restart"}, optional
+        How to find h* from a lower bound: by a level below the best value that is halved when it proves too much
+        (`Level`, the default), or by the paper's restarts (`Restart`: RGNP, RPolyak).
     inner, outer : int
         Steps in a restart and number of restarts: the paper's T and K.
     tol : float
         Stop when the gap is at most tol times the first gap. The gap is measured from the target; with a lower
-        bound, from the largest level that the restarts could not get below.
+        bound, from the strategy's own estimate of h*.
     max_calls : int, optional
-        Most oracle calls: 1,000 for a known target, the whole schedule for restarts.
+        Most oracle calls: 1,000, or the whole schedule for restarts.
     max_seconds : float, optional
         Most seconds in the loop, not counting compilation. Honoured between chunks of about 0.1 s.
     callback : callable, optional
@@ -286,14 +288,19 @@ def _target_rule(
             missing="one decision",
             advice="drop target if it is only a bound; drop the other two if it is the optimum",
         )
-    if strategy not in (None, "restart"):
+    if target is not None:
+        rule: Target = Known(target, tol)
+    elif strategy in (None, "level"):
+        rule = Level(_lower_bound(problem, lower_bound), tol=tol)
+    elif strategy == "restart":
+        rule = Restart(_lower_bound(problem, lower_bound), inner, outer, tol)
+    else:
         raise InputError(
             given=f"strategy={strategy!r}",
-            needed="'restart'",
+            needed="'level' or 'restart'",
             missing="a known strategy",
-            advice="leave strategy out for the default",
+            advice="leave strategy out for the default, 'level'",
         )
-    rule = Known(target, tol) if target is not None else Restart(_lower_bound(problem, lower_bound), inner, outer, tol)
     rule.check()
     return rule
 

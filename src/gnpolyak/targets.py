@@ -28,6 +28,8 @@ class Target(eqx.Module):
     tol: eqx.AbstractVar[Array | float]
     fraction: ClassVar[float]
     """The default θ of the step: 1 aims at the level itself."""
+    recovers: ClassVar[bool] = False
+    """Whether the rule itself goes back to a safe point after a step that led nowhere."""
 
     @abc.abstractmethod
     def init(self, start: Point) -> Aim:
@@ -51,6 +53,14 @@ class Target(eqx.Module):
 
     def exhausted(self, aim: Aim) -> Array | bool:
         """Tell whether the rule has run its course."""
+        return False
+
+    def settled(self, aim: Aim) -> Array | bool:
+        """Tell whether a gap within tol ends the solve already."""
+        return True
+
+    def blocked(self, aim: Aim) -> Array | bool:
+        """Tell whether the rule was kept from going on by points without a finite value."""
         return False
 
     def default_calls(self) -> int:
@@ -112,7 +122,8 @@ class Restart(Target):
     *all* restarts is kept, as the proof assumes, and a restart that gets below its own level (so h_k > h*, and
     the step would turn backwards) ends there.
 
-    The gap is measured from the largest level that a full restart did not get below.
+    The gap is measured from the largest level that a full restart did not get below. Once h₀ itself has been left
+    behind, the schedule runs to its end, or to the end of what the arithmetic resolves, as the paper's does.
 
     Parameters
     ----------
@@ -123,7 +134,7 @@ class Restart(Target):
     outer : int
         K, number of restarts.
     tol : float
-        Stop when the best value is within tol times the first gap of that level.
+        The solve is a success when the best value ends within tol times the first gap of that level.
     """
 
     lower_bound: Array | float
@@ -162,14 +173,93 @@ class Restart(Target):
     def exhausted(self, aim: _RestartAim) -> Array:
         return aim.restarts >= self.outer
 
+    def settled(self, aim: _RestartAim) -> Array:
+        return (aim.restarts == 0) | self.exhausted(aim)
+
     def default_calls(self) -> int:
         return int(self.inner) * int(self.outer) + 1
 
     def check(self) -> None:
         super().check()
-        for name, count in (("inner", self.inner), ("outer", self.outer)):
-            if isinstance(count, bool) or int(count) != count or count < 1:
-                raise _bad_setting(self, name, count, "a whole number of at least 1")
+        _require_count(self, "inner", self.inner)
+        _require_count(self, "outer", self.outer)
+
+
+class _LevelAim(eqx.Module):
+    reference: Array
+    """The best value when the current level was set."""
+    delta: Array
+    """How far below the reference the level lies."""
+    misses: Array
+    """Steps since the level was set."""
+    blocked: Array
+    """Whether a non-finite point was met at the current delta."""
+
+
+class Level(Target):
+    """Only a lower bound h₀ is known: aim at δ below the best value, and halve δ when that proves too much.
+
+    δ starts at (f₀ − h₀)/2. As soon as the best value has fallen by δ/2 below the reference, it becomes the new
+    reference. After `patience` steps without that, δ is halved and the next step starts from the best point.
+    The level never goes below h₀, so that a problem with h* = h₀ is solved as if h* were known.
+
+    A step to a point without a finite value or with a zero subgradient counts as a failed level, so a start far from
+    the solution costs halvings, not the solve. Nothing is proved about this rule for nonconvex problems: δ is an
+    estimate of the gap, except where the value reaches h₀ itself.
+
+    Parameters
+    ----------
+    lower_bound : float
+        h₀ ≤ h*.
+    patience : int
+        Steps after which a level is given up.
+    tol : float
+        Stop when δ is at most tol (f₀ − h₀).
+    """
+
+    lower_bound: Array | float
+    patience: Array | int = 4
+    tol: Array | float = 1e-10
+    fraction: ClassVar[float] = 1.0
+    recovers: ClassVar[bool] = True
+
+    def init(self, start: Point) -> _LevelAim:
+        delta = (start.value - jnp.asarray(self.lower_bound, start.value.dtype)) / 2
+        return _LevelAim(start.value, delta, jnp.zeros((), jnp.int32), jnp.asarray(False))
+
+    def level(self, aim: _LevelAim) -> Array:
+        return jnp.maximum(aim.reference - aim.delta, self.lower_bound)
+
+    def bound(self, aim: _LevelAim) -> Array:
+        return self.level(aim)
+
+    def stated(self) -> Array | float:
+        return self.lower_bound
+
+    def advance(self, aim: _LevelAim, point: Point, best: Point) -> tuple[_LevelAim, Point]:
+        infinite = ~trees.all_finite(point.value, point.subgradient)
+        lost = infinite | trees.is_zero(point.subgradient)
+        hit = best.value <= aim.reference - aim.delta / 2
+        given_up = ~hit & ((aim.misses + 1 >= self.patience) | lost)
+        moved = _LevelAim(
+            reference=jnp.where(hit | given_up, best.value, aim.reference),
+            delta=jnp.where(given_up, aim.delta / 2, aim.delta),
+            misses=jnp.where(hit | given_up, 0, aim.misses + 1),
+            blocked=jnp.where(hit, False, infinite),
+        )
+        return moved, trees.select(given_up, best, point)
+
+    def blocked(self, aim: _LevelAim) -> Array:
+        return aim.blocked
+
+    def check(self) -> None:
+        super().check()
+        _require_count(self, "patience", self.patience)
+
+
+def _require_count(rule: Target, name: str, count: Any) -> None:
+    if isinstance(count, bool) or int(count) != count or count < 1:
+        raise _bad_setting(rule, name, count, "a whole number of at least 1")
 
 
 def _finite(number: Any) -> bool:

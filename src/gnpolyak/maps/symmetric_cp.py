@@ -15,6 +15,8 @@ from gnpolyak.maps.base import Map
 
 # Up to this rank the r²×r² matrix of the reduced system (at most 8 MB) is factorised; above it CG runs on r×r unknowns.
 _LARGEST_DIRECT_RANK = 32
+# Up to this many numbers (8 MB) the reduced map's image may be formed to refine the solution.
+_LARGEST_REFINED_IMAGE = 2**20
 
 
 class SymmetricCP(Map):
@@ -65,10 +67,14 @@ class SymmetricCP(Map):
             )
 
     def __call__(self, x: Array) -> Array:
+        return jnp.sum(self.terms(x), axis=-1)
+
+    def terms(self, x: Array) -> Array:
+        """The rank-one tensors xᵢ^⊗n, stacked along the last axis."""
         tensor = x
         for _ in range(self.n - 1):
             tensor = tensor[..., None, :] * x
-        return jnp.sum(tensor, axis=-1)
+        return tensor
 
     def gram(self, x: Array) -> Callable[[Array], Array]:
         n, s = self.n, x.T @ x
@@ -200,10 +206,18 @@ def _factorise(n: int, r: Array, e: Array, d: Array, inside: Array, outside: Arr
     inner_factor = jnp.linalg.cholesky(matrix / jnp.outer(scale, scale))
     outer_factor = jnp.linalg.cholesky(d / jnp.outer(column, column))
 
+    def solve_inside(rhs: Array) -> Array:
+        return jax.scipy.linalg.cho_solve((inner_factor, True), rhs.ravel() / scale).reshape(size, size) / column
+
+    def solve_outside(rhs: Array) -> Array:
+        return jax.scipy.linalg.cho_solve((outer_factor, True), (rhs / column).T).T / (n * column)
+
     def regular() -> tuple[Array, Array]:
-        a = jax.scipy.linalg.cho_solve((inner_factor, True), inside.ravel() / scale) / scale
-        z = jax.scipy.linalg.cho_solve((outer_factor, True), (outside / column).T).T / column
-        return a.reshape(size, size), z / n
+        a, z = solve_inside(inside), solve_outside(outside)
+        if size ** (n + 1) > _LARGEST_REFINED_IMAGE:
+            return a, z
+        inner_residual, outer_residual = _residuals(n, r, a, z, inside, outside)
+        return a + solve_inside(inner_residual), z + solve_outside(outer_residual)
 
     def deficient() -> tuple[Array, Array]:
         a = _pinv(matrix, outside.shape[0]) @ inside.ravel()
@@ -211,6 +225,17 @@ def _factorise(n: int, r: Array, e: Array, d: Array, inside: Array, outside: Arr
 
     full_rank = _is_regular(inner_factor) & _is_regular(outer_factor)
     return lax.cond(full_rank, regular, deficient)
+
+
+def _residuals(n: int, r: Array, a: Array, z: Array, inside: Array, outside: Array) -> tuple[Array, Array]:
+    """What is left to solve, from products with J rather than with JᵀJ.
+
+    Forming JᵀJ rounds away cond(J)² units, and no refinement on JᵀJ itself gets them back. J and Jᵀ applied one
+    after the other lose only cond(J).
+    """
+    push, pull = SymmetricCP(n).linearize(r)
+    power = SymmetricCP(n - 1).terms(r).reshape(-1, r.shape[1])
+    return inside - pull(push(a)), outside - n * (z @ power.T) @ power
 
 
 def _is_regular(factor: Array) -> Array:

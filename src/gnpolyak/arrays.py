@@ -53,7 +53,8 @@ def as_variable(x0: Tree) -> Tree:
             advice="pass x0 as an array of the variable's shape",
         )
     names = ["x0"] if len(leaves) == 1 else [f"x0 (leaf {i})" for i in range(len(leaves))]
-    return structure.unflatten([as_real_array(leaf, name) for leaf, name in zip(leaves, names, strict=True)])
+    checked = [as_real_array(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+    return jax.tree.unflatten(structure, checked)
 
 
 def _lists_as_arrays(x0: Tree) -> Tree:

@@ -80,8 +80,9 @@ def tensor_sensing(
     -------
     Instance
     """
-    _check(d, r, n, kappa, p_fail, m, seed, radius)
-    m = 8 * d * r * (1 if n == 2 else n) if m is None else m
+    settings = {"d": d, "r": r, "n": n, "kappa": kappa, "p_fail": p_fail, "m": m, "seed": seed, "radius": radius}
+    _check(**settings)
+    settings["m"] = m = 8 * d * r * (1 if n == 2 else n) if m is None else m
     for_truth, for_p, for_q, for_noise, for_start = np.random.default_rng(seed).spawn(5)
     truth = _conditioned(d, r, kappa, for_truth)
     p, plus = _measured(m, truth, n, np.dtype(dtype), for_p)
@@ -96,7 +97,7 @@ def tensor_sensing(
         truth=truth,
         # The value the data imply at the truth: b − clean, not noise, so that its rounding is the problem's own.
         target=float(np.sum(np.abs(b - clean))),
-        settings={"d": d, "r": r, "n": n, "kappa": kappa, "p_fail": p_fail, "m": m, "seed": seed, "radius": radius},
+        settings=settings,
     )
 
 
@@ -107,9 +108,7 @@ def _conditioned(d: int, r: int, kappa: float, rng: np.random.Generator) -> np.n
     return left * np.linspace(1.0, 1.0 / kappa, r) @ right.T
 
 
-def _measured(
-    m: int, truth: np.ndarray, n: int, dtype: np.dtype, rng: np.random.Generator
-) -> tuple[Array, np.ndarray]:
+def _measured(m: int, truth: np.ndarray, n: int, dtype: np.dtype, rng: np.random.Generator) -> tuple[Array, np.ndarray]:
     """Gaussian rows p as a JAX array, and Σⱼ (pᵀxⱼ)ⁿ for each, block by block: no second copy of the rows exists."""
     d = truth.shape[0]
     rows = arrays.aligned_empty((m, d), dtype)
@@ -122,7 +121,7 @@ def _measured(
     return arrays.adopt(rows), values
 
 
-def _check(d: int, r: int, n: int, kappa: float, p_fail: float, m: int | None, seed: int, radius: float) -> None:
+def _check(*, d: Any, r: Any, n: Any, kappa: Any, p_fail: Any, m: Any, seed: Any, radius: Any) -> None:
     rules = (
         ("d", d, _whole(d, 1), "a whole number of at least 1"),
         ("r", r, _whole(r, 1) and r <= d, f"a whole rank between 1 and d = {d}"),
@@ -144,7 +143,7 @@ def _check(d: int, r: int, n: int, kappa: float, p_fail: float, m: int | None, s
 
 
 def _whole(number: Any, least: int) -> bool:
-    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and number >= least
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
 
 
 def _real(number: Any) -> bool:

@@ -1,5 +1,7 @@
 """Methods: a metric and a step fraction, under the name the literature uses."""
 
+from __future__ import annotations
+
 import abc
 from typing import Any, ClassVar
 
@@ -12,10 +14,16 @@ from gnpolyak.trees import Tree
 
 
 class Method(eqx.Module):
-    """x ← x − θ (f − target)/⟨g, s⟩ s with s = G(x)†g, for the metric G that a subclass names."""
+    """x ← x − θ (f − target)/⟨g, s⟩ s with s = G(x)†g, for the metric G that a subclass names.
+
+    Parameters
+    ----------
+    fraction : float, optional
+        θ in [½, 1]; by default what the target rule prescribes (1 for a known optimum, ½ for restarts).
+    """
 
     name: ClassVar[str]
-    fraction: eqx.AbstractVar[float | None]
+    fraction: float | None = eqx.field(default=None, kw_only=True)
 
     @property
     @abc.abstractmethod
@@ -35,16 +43,9 @@ class Method(eqx.Module):
 
 
 class Polyak(Method):
-    """The subgradient method with Polyak's step, G = I. Its rate depends on the conditioning of c.
-
-    Parameters
-    ----------
-    fraction : float, optional
-        θ in [½, 1]; by default what the target rule prescribes (1 for a known optimum, ½ for restarts).
-    """
+    """The subgradient method with Polyak's step, G = I. Its rate depends on the conditioning of c."""
 
     name: ClassVar[str] = "polyak"
-    fraction: float | None = None
 
     @property
     def metric(self) -> Metric:
@@ -52,16 +53,9 @@ class Polyak(Method):
 
 
 class ScaledSM(Method):
-    """The scaled subgradient method, s = G (XᵀX)⁻¹, for maps with a right Gram.
-
-    Parameters
-    ----------
-    fraction : float, optional
-        As for `Polyak`.
-    """
+    """The scaled subgradient method, s = G (XᵀX)⁻¹, for maps with a right Gram."""
 
     name: ClassVar[str] = "scaledsm"
-    fraction: float | None = None
 
     @property
     def metric(self) -> Metric:
@@ -75,13 +69,12 @@ class GNP(Method):
     ----------
     solver, rtol, max_inner
         As for `gnpolyak.metrics.GaussNewton`.
-    fraction : float, optional
-        As for `Polyak`.
+    fraction
+        As for `Method`.
     """
 
     name: ClassVar[str] = "gnp"
     solver: str = eqx.field(static=True, default="auto")
-    fraction: float | None = None
     rtol: float | None = eqx.field(static=True, default=None)
     max_inner: int | None = eqx.field(static=True, default=None)
 

@@ -41,7 +41,7 @@ class Metric(eqx.Module):
 
     @abc.abstractmethod
     def direction(self, problem: Composite, point: Point) -> Direction:
-        """s = G(x)†g at an evaluated point."""
+        """The direction s = G(x)†g at an evaluated point."""
 
     def check(self, problem: Composite, x: Tree) -> None:
         """Raise InputError when the problem lacks what this metric needs."""
@@ -136,9 +136,7 @@ def _closed(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree
 
 def _cg(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
     action = problem.map.gram(point.x)
-    found = conjugate_gradient(
-        action, point.subgradient, max_steps=metric._max_steps(point.x), rtol=metric.rtol
-    )
+    found = conjugate_gradient(action, point.subgradient, max_steps=metric._max_steps(point.x), rtol=metric.rtol)
     return found.solution, found.iterations
 
 

@@ -289,11 +289,11 @@ def _target_rule(
             advice="drop target if it is only a bound; drop the other two if it is the optimum",
         )
     if target is not None:
-        rule: Target = Known(target, tol)
+        rule: Target = Known(target, tol=tol)
     elif strategy in (None, "level"):
         rule = Level(_lower_bound(problem, lower_bound), tol=tol)
     elif strategy == "restart":
-        rule = Restart(_lower_bound(problem, lower_bound), inner, outer, tol)
+        rule = Restart(_lower_bound(problem, lower_bound), inner, outer, tol=tol)
     else:
         raise InputError(
             given=f"strategy={strategy!r}",

@@ -4,6 +4,8 @@ A target rule chooses the level of each Polyak step and its fraction θ, may sen
 when its job is done. It knows nothing of metrics or of the problem.
 """
 
+from __future__ import annotations
+
 import abc
 from typing import Any, ClassVar
 
@@ -25,7 +27,7 @@ class Target(eqx.Module):
     `tol` is on the gap above `bound`, relative to that gap at the start.
     """
 
-    tol: eqx.AbstractVar[Array | float]
+    tol: Array | float = eqx.field(default=1e-10, kw_only=True)
     fraction: ClassVar[float]
     """The default θ of the step: 1 aims at the level itself."""
     recovers: ClassVar[bool] = False
@@ -87,7 +89,6 @@ class Known(Target):
     """
 
     value: Array | float
-    tol: Array | float = 1e-10
     fraction: ClassVar[float] = 1.0
 
     def init(self, start: Point) -> Aim:
@@ -140,7 +141,6 @@ class Restart(Target):
     lower_bound: Array | float
     inner: Array | int = 200
     outer: Array | int = 50
-    tol: Array | float = 1e-10
     fraction: ClassVar[float] = 0.5
 
     def init(self, start: Point) -> _RestartAim:
@@ -219,7 +219,6 @@ class Level(Target):
 
     lower_bound: Array | float
     patience: Array | int = 4
-    tol: Array | float = 1e-10
     fraction: ClassVar[float] = 1.0
     recovers: ClassVar[bool] = True
 

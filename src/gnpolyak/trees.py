@@ -15,7 +15,7 @@ Tree = Any
 def dot(a: Tree, b: Tree) -> Array:
     """⟨a, b⟩, summed over all leaves."""
     products = jax.tree.leaves(jax.tree.map(lambda u, v: jnp.sum(u * v), a, b))
-    return sum(products[1:], start=products[0])
+    return jnp.stack(products).sum()
 
 
 def norm(a: Tree) -> Array:
@@ -24,7 +24,7 @@ def norm(a: Tree) -> Array:
 
 
 def add_scaled(a: Tree, scale: Array | float, b: Tree) -> Tree:
-    """a + scale · b."""
+    """The sum a + scale · b."""
     return jax.tree.map(lambda u, v: u + scale * v, a, b)
 
 

@@ -16,7 +16,7 @@ from gnpolyak.trees import Tree
 
 
 class AutodiffMap(Map):
-    """The map x ↦ function(x, \\*args), its Jacobian taken by autodiff and never formed.
+    """The map x ↦ ``function(x, *args)``, its Jacobian taken by autodiff and never formed.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.errors import InputError
@@ -57,6 +58,14 @@ class Map(eqx.Module):
         """The action z ↦ JᵀJz at x."""
         push, pull = self.linearize(x)
         return lambda z: pull(push(z))
+
+    def inner(self, x: Tree, y: Tree) -> Array:
+        """The inner product ⟨c(x), c(y)⟩ of two images."""
+        return jnp.sum(self(x) * self(y))
+
+    def distance(self, x: Tree, y: Tree) -> Array:
+        """The distance ‖c(x) − c(y)‖ of two images."""
+        return jnp.linalg.norm((self(x) - self(y)).ravel())
 
     def gram_pinv(self, x: Tree, g: Tree) -> Tree:
         """The minimum-norm solution (JᵀJ)†g, in closed form."""

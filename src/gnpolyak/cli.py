@@ -22,7 +22,7 @@ from gnpolyak.methods import METHODS
 
 _DEMO_KAPPAS = (1.0, 10.0, 100.0)
 _DEMO_METHODS = ("gnp", "scaledsm", "polyak")
-_DEMO_CALLS = 2000
+_DEMO_CALLS = 4000
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

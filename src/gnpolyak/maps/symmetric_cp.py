@@ -206,36 +206,44 @@ def _factorise(n: int, r: Array, e: Array, d: Array, inside: Array, outside: Arr
     inner_factor = jnp.linalg.cholesky(matrix / jnp.outer(scale, scale))
     outer_factor = jnp.linalg.cholesky(d / jnp.outer(column, column))
 
-    def solve_inside(rhs: Array) -> Array:
-        return jax.scipy.linalg.cho_solve((inner_factor, True), rhs.ravel() / scale).reshape(size, size) / column
-
-    def solve_outside(rhs: Array) -> Array:
-        return jax.scipy.linalg.cho_solve((outer_factor, True), (rhs / column).T).T / (n * column)
-
     def regular() -> tuple[Array, Array]:
-        a, z = solve_inside(inside), solve_outside(outside)
-        if size ** (n + 1) > _LARGEST_REFINED_IMAGE:
-            return a, z
-        inner_residual, outer_residual = _residuals(n, r, a, z, inside, outside)
-        return a + solve_inside(inner_residual), z + solve_outside(outer_residual)
+        def solve_inside(rhs: Array) -> Array:
+            return jax.scipy.linalg.cho_solve((inner_factor, True), rhs.ravel() / scale).reshape(size, size) / column
+
+        def solve_outside(rhs: Array) -> Array:
+            return jax.scipy.linalg.cho_solve((outer_factor, True), (rhs / column).T).T / (n * column)
+
+        return _refined(n, r, inside, outside, solve_inside, solve_outside)
 
     def deficient() -> tuple[Array, Array]:
-        a = _pinv(matrix, outside.shape[0]) @ inside.ravel()
-        return a.reshape(size, size), outside @ _pinv(d, outside.shape[0]) / n
+        inner, outer = _pinv(matrix, outside.shape[0]), _pinv(d, outside.shape[0]) / n
+        return _refined(
+            n, r, inside, outside, lambda rhs: (inner @ rhs.ravel()).reshape(size, size), lambda rhs: rhs @ outer
+        )
 
     full_rank = _is_regular(inner_factor) & _is_regular(outer_factor)
     return lax.cond(full_rank, regular, deficient)
 
 
-def _residuals(n: int, r: Array, a: Array, z: Array, inside: Array, outside: Array) -> tuple[Array, Array]:
-    """What is left to solve, from products with J rather than with JᵀJ.
+def _refined(
+    n: int,
+    r: Array,
+    inside: Array,
+    outside: Array,
+    solve_inside: Callable[[Array], Array],
+    solve_outside: Callable[[Array], Array],
+) -> tuple[Array, Array]:
+    """Solve both systems, and once more for what is left, taken from products with J rather than with JᵀJ.
 
     Forming JᵀJ rounds away cond(J)² units, and no refinement on JᵀJ itself gets them back. J and Jᵀ applied one
     after the other lose only cond(J).
     """
+    a, z = solve_inside(inside), solve_outside(outside)
+    if r.shape[0] ** (n + 1) > _LARGEST_REFINED_IMAGE:
+        return a, z
     push, pull = SymmetricCP(n).linearize(r)
     power = SymmetricCP(n - 1).terms(r).reshape(-1, r.shape[1])
-    return inside - pull(push(a)), outside - n * (z @ power.T) @ power
+    return a + solve_inside(inside - pull(push(a))), z + solve_outside(outside - n * (z @ power.T) @ power)
 
 
 def _is_regular(factor: Array) -> Array:

@@ -1,0 +1,98 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import gnpolyak as gnp
+from gnpolyak.arrays import precise
+from gnpolyak.krylov import conjugate_gradient
+from gnpolyak.metrics import Euclidean, GaussNewton, RightGram
+from reference import cp_jacobian, factor, pinv_apply
+
+SIZES = {2: 10, 3: 7, 4: 5}
+
+
+@pytest.fixture(autouse=True)
+def float64():
+    with precise(True):
+        yield
+
+
+def evaluated(n, x, seed=3):
+    """A problem ‖c(X) − B‖₁ whose image is measured entry by entry, the point, and its v."""
+    b = np.random.default_rng(seed).standard_normal((x.shape[0],) * n)
+    problem = gnp.composite(gnp.SymmetricCP(n), gnp.L1(b))
+    point = problem.evaluate(jnp.asarray(x))
+    return problem, point, np.asarray(problem.image_subgradient(jnp.asarray(x))).ravel()
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("solver", ["closed", "cg", "lsmr", "dense"])
+@pytest.mark.parametrize("rank", [None, 2], ids=["full rank", "rank deficient"])
+def test_every_solver_gives_the_minimum_norm_solution(n, solver, rank):
+    x = factor(SIZES[n], 3, 5.0, seed=n, rank=rank)
+    problem, point, v = evaluated(n, x)
+    s, projected = pinv_apply(cp_jacobian(x, n), v)
+    direction = GaussNewton(solver).direction(problem, point)
+    assert np.linalg.norm(np.ravel(direction.s) - s) < 1e-10 * np.linalg.norm(s)
+    assert float(direction.decrement) == pytest.approx(projected, rel=1e-10)
+    assert float(direction.residual) < 1e-10
+    assert (int(direction.inner_iterations) > 0) == (solver in ("cg", "lsmr"))
+
+
+def test_right_gram_solves_from_the_right():
+    x = factor(10, 3, 8.0, seed=0)
+    problem, point, _ = evaluated(2, x)
+    direction = RightGram().direction(problem, point)
+    expected = np.asarray(point.subgradient) @ np.linalg.inv(x.T @ x)
+    assert np.allclose(direction.s, expected, rtol=1e-10)
+    assert float(direction.decrement) == pytest.approx(np.sum(expected * np.asarray(point.subgradient)), rel=1e-10)
+
+
+def test_euclidean_is_the_subgradient():
+    problem, point, v = evaluated(2, factor(6, 2, 2.0, seed=0))
+    direction = Euclidean().direction(problem, point)
+    assert np.allclose(np.ravel(direction.s), cp_jacobian(factor(6, 2, 2.0, seed=0), 2).T @ v, rtol=1e-12)
+
+
+def test_too_few_inner_iterations_show_in_the_true_residual():
+    problem, point, _ = evaluated(3, factor(7, 3, 10.0, seed=0))
+    direction = GaussNewton("cg", max_inner=2).direction(problem, point)
+    assert int(direction.inner_iterations) == 2
+    assert float(direction.residual) > 1e-3
+
+
+def test_auto_takes_the_closed_form_then_dense_then_lsmr():
+    small = gnp.composite(lambda x: x**2, gnp.L1(np.ones(4)))
+    large = gnp.composite(lambda x: x**2, gnp.L1(np.ones(100)))
+    cp = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.ones((4, 4))))
+    resolve = GaussNewton("auto")._resolve
+    names = [resolve(cp, jnp.ones((4, 2))), resolve(small, jnp.ones(4)), resolve(large, jnp.ones(100))]
+    assert names == ["closed", "dense", "lsmr"]
+
+
+def test_cg_on_a_singular_matrix_against_numpy():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((8, 5))
+    matrix = root @ root.T
+    g = matrix @ rng.standard_normal(8)
+    found = conjugate_gradient(lambda z: jnp.asarray(matrix) @ z, jnp.asarray(g), max_steps=100)
+    assert np.allclose(found.solution, np.linalg.pinv(matrix, rcond=1e-12) @ g, rtol=1e-10)
+    assert int(found.iterations) <= 12
+
+
+def test_cg_of_zero_is_zero():
+    found = conjugate_gradient(lambda z: z, jnp.zeros(3), max_steps=10)
+    assert np.array_equal(found.solution, np.zeros(3))
+    assert int(found.iterations) == 0
+
+
+def test_autodiff_map_with_a_gauge_freedom():
+    """x₀ + x₁ alone is determined; the minimum-norm direction moves both equally."""
+    a = np.random.default_rng(0).standard_normal(6)
+    problem = gnp.composite(lambda x, a: a * (x[0] + x[1]), gnp.L1(np.ones(6)), args=(a,))
+    point = problem.evaluate(jnp.array([0.3, -2.0]))
+    for solver in ("dense", "lsmr", "cg"):
+        s = jax.jit(GaussNewton(solver).direction)(problem, point).s
+        v = np.sign(a * -1.7 - 1.0)
+        assert np.allclose(s, (a @ v) / (2 * a @ a), rtol=1e-12)

@@ -1,0 +1,296 @@
+"""The loop: statuses, what is returned, what is honoured between chunks."""
+
+import os
+import signal
+import threading
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import gnpolyak as gnp
+from gnpolyak.result import _ADVICE
+
+
+@pytest.fixture(scope="module")
+def case():
+    return gnp.instances.tensor_sensing(d=30, r=2, kappa=5.0)
+
+
+@pytest.fixture(scope="module")
+def slow():
+    """A problem that Polyak does not finish in minutes."""
+    return gnp.instances.tensor_sensing(d=60, r=4, kappa=300.0)
+
+
+def test_success_returns_the_best_point_and_a_full_history(case):
+    res = gnp.minimize(case.problem, case.x0, target=case.target)
+    assert res.status is gnp.Status.TARGET_REACHED
+    assert res.success
+    assert res.value <= 1e-10 * res.history.value[0]
+    assert case.recovery_error(res.x) < 1e-9
+    assert len(res.history) == res.calls == len(res.history.step) == len(res.history.inner_iterations)
+    assert res.value == res.history.best[-1] == res.history.value.min()
+    assert np.array_equal(res.history.best, np.minimum.accumulate(res.history.value))
+    assert np.array_equal(res.history.gap(0.5), res.history.value - 0.5)
+    assert np.all(np.diff(res.history.seconds) > 0)
+    assert res.history.seconds[-1] == pytest.approx(res.seconds)
+    assert "Target reached" in res.message
+    assert "Target reached" in repr(res)
+
+
+def test_one_entry_per_oracle_call_counts_what_is_done(case):
+    """The oracle is counted where it is evaluated, by the host, and not where it is reported."""
+    evaluated = []
+
+    def model(x):
+        jax.debug.callback(lambda: evaluated.append(1))
+        return x**3
+
+    problem = gnp.composite(model, gnp.L1(np.array([8.0, 27.0])))
+    res = gnp.minimize(problem, np.array([1.5, 2.5]), gnp.Polyak(), target=0.0, max_calls=20)
+    jax.effects_barrier()
+    assert len(evaluated) == res.calls
+
+
+def test_inner_iterations_are_reported(case):
+    res = gnp.minimize(case.problem, case.x0, gnp.GNP(solver="cg"), target=0.0)
+    assert res.success
+    assert res.history.inner_iterations[0] == 0
+    assert np.all(res.history.inner_iterations[1:] > 0)
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.75, 1.0])
+@pytest.mark.parametrize("method", [gnp.GNP, gnp.ScaledSM, gnp.Polyak])
+def test_any_step_fraction_between_a_half_and_one(case, method, fraction):
+    assert gnp.minimize(case.problem, case.x0, method(fraction=fraction), target=0.0).success
+
+
+def test_a_start_that_is_already_optimal_is_one_call(case):
+    for target in ({"target": 0.0}, {"lower_bound": 0.0}, {"lower_bound": 0.0, "strategy": "restart"}):
+        res = gnp.minimize(case.problem, case.truth, **target)
+        assert res.success
+        assert res.calls == 1
+
+
+def test_call_limit(case):
+    res = gnp.minimize(case.problem, case.x0, "polyak", target=0.0, max_calls=7)
+    assert res.status is gnp.Status.CALL_LIMIT
+    assert res.calls == len(res.history) == 7
+    assert not res.success
+
+
+def test_time_limit_is_honoured_within_a_chunk(slow):
+    began = time.perf_counter()
+    gnp.minimize(slow.problem, slow.x0, "polyak", target=0.0, max_calls=2)
+    res = gnp.minimize(slow.problem, slow.x0, "polyak", target=0.0, max_calls=10**6, max_seconds=0.3)
+    assert res.status is gnp.Status.TIME_LIMIT
+    assert 0.3 <= res.seconds < 1.0
+    assert time.perf_counter() - began < 20
+
+
+def test_below_the_stated_target(case):
+    res = gnp.minimize(case.problem, case.x0, target=1.0)
+    assert res.status is gnp.Status.BELOW_TARGET
+    assert res.value < 1.0
+    assert not res.success
+    at_once = gnp.minimize(case.problem, case.x0, target=1e6)
+    assert at_once.status is gnp.Status.BELOW_TARGET
+    assert at_once.calls == 1
+
+
+@pytest.mark.parametrize("strategy", ["level", "restart"])
+def test_below_the_stated_lower_bound(case, strategy):
+    res = gnp.minimize(case.problem, case.x0, lower_bound=5.0, strategy=strategy)
+    assert res.status is gnp.Status.BELOW_TARGET
+
+
+def test_critical_point_above_the_target():
+    """XXᵀ has a zero Jacobian at X = 0."""
+    problem = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.eye(3)))
+    res = gnp.minimize(problem, np.zeros((3, 1)), target=0.0)
+    assert res.status is gnp.Status.CRITICAL_POINT
+    assert res.calls == 1
+
+
+def test_a_map_that_turns_nan_midway_keeps_the_best_iterate():
+    problem = gnp.composite(lambda x: jnp.log(x), gnp.L1(np.array([-50.0])))
+    res = gnp.minimize(problem, np.array([1.0]), target=0.0)
+    assert res.status is gnp.Status.NON_FINITE
+    assert np.isfinite(res.value)
+    assert np.isfinite(res.x).all()
+    assert not np.isfinite(res.history.value[-1])
+
+
+def test_a_domain_that_blocks_the_level_rule_is_not_a_success():
+    problem = gnp.composite(lambda x: jnp.where(x > 0.5, x, jnp.nan), gnp.L1(np.array([0.0])))
+    res = gnp.minimize(problem, np.array([1.0]))
+    assert res.status is gnp.Status.NON_FINITE
+    assert res.value == pytest.approx(0.5, abs=1e-6)
+
+
+def test_nan_at_the_start_is_a_status():
+    res = gnp.minimize(gnp.composite(lambda x: jnp.log(x), gnp.L1(np.zeros(1))), np.array([-1.0]), target=0.0)
+    assert res.status is gnp.Status.NON_FINITE
+    assert res.calls == 1
+
+
+def test_divergence_is_a_status():
+    problem = gnp.composite(lambda x: x**3 - 3 * x, gnp.L1(np.array([1e4])))
+    res = gnp.minimize(problem, np.array([1.0000001]), target=0.0)
+    assert res.status is gnp.Status.DIVERGED
+    assert res.value <= 1.1e4
+
+
+def test_failed_linear_solve_is_a_status(case):
+    res = gnp.minimize(case.problem, case.x0, gnp.GNP(solver="cg", max_inner=1), target=0.0)
+    assert res.status is gnp.Status.LINEAR_SOLVE_FAILED
+    assert res.calls == 1
+    deficient = np.column_stack([case.x0[:, 0], case.x0[:, 0]])
+    res = gnp.minimize(case.problem, deficient, "scaledsm", target=0.0)
+    assert res.status is gnp.Status.LINEAR_SOLVE_FAILED
+
+
+def test_stalled_at_precision_in_float32():
+    case = gnp.instances.tensor_sensing(d=20, r=2, kappa=2.0, dtype=np.float32)
+    res = gnp.minimize(case.problem, case.x0, target=0.0, max_calls=5000)
+    assert res.status is gnp.Status.STALLED
+    assert res.calls < 500
+    assert res.x.dtype == np.float32
+    assert case.recovery_error(res.x) < 1e-4
+
+
+def test_callback_sees_progress_and_stops_the_solve(slow):
+    seen = []
+
+    def callback(res):
+        seen.append(res)
+        if res.calls > 50:
+            raise StopIteration
+
+    res = gnp.minimize(slow.problem, slow.x0, "polyak", target=0.0, max_calls=10**6, callback=callback)
+    assert res.status is gnp.Status.STOPPED_BY_CALLBACK
+    assert res.calls == seen[-1].calls > 50
+    assert seen[0].calls == 1
+    assert all(a.calls < b.calls and a.value >= b.value for a, b in zip(seen, seen[1:], strict=False))
+    assert all(r.status is gnp.Status.RUNNING for r in seen)
+
+
+def test_other_errors_in_a_callback_are_the_users(case):
+    with pytest.raises(ZeroDivisionError):
+        gnp.minimize(case.problem, case.x0, target=0.0, callback=lambda res: 1 / 0)
+
+
+def test_ctrl_c_returns_the_best_point(slow):
+    gnp.minimize(slow.problem, slow.x0, "polyak", target=0.0, max_calls=2)
+    handler = signal.getsignal(signal.SIGINT)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.perf_counter()
+    res = gnp.minimize(slow.problem, slow.x0, "polyak", target=0.0, max_calls=10**7)
+    assert time.perf_counter() - began < 5
+    assert res.status is gnp.Status.INTERRUPTED
+    assert res.calls > 1
+    assert res.value == res.history.value.min()
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_works_outside_the_main_thread(case):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(gnp.minimize(case.problem, case.x0, target=0.0)))
+    thread.start()
+    thread.join()
+    assert found[0].success
+
+
+def test_progress_bar_draws_and_changes_nothing(case, capsys):
+    shown = gnp.minimize(case.problem, case.x0, target=0.0, progress=True)
+    assert shown.calls == gnp.minimize(case.problem, case.x0, target=0.0).calls
+
+
+class Compilations:
+    """Counts what XLA compiles while it is open."""
+
+    def __enter__(self):
+        self.count = 0
+        jax.monitoring.register_event_duration_secs_listener(self._listen)
+        return self
+
+    def _listen(self, event, duration, **kwargs):
+        self.count += event.endswith("backend_compile_duration")
+
+    def __exit__(self, *exc):
+        jax.monitoring.unregister_event_duration_listener(self._listen)
+
+
+@pytest.mark.parametrize("method", ["gnp", "scaledsm", "polyak"])
+@pytest.mark.parametrize(
+    "rule", [{"target": 0.0}, {"lower_bound": 0.0}, {"strategy": "restart", "inner": 9, "outer": 2}]
+)
+def test_a_second_solve_of_the_same_shapes_compiles_nothing(method, rule):
+    """New data, start, target, tolerance and limits: all are arguments of the compiled loop, none a constant."""
+    first, second = (gnp.instances.tensor_sensing(d=13, r=2, kappa=2.0, seed=seed) for seed in (0, 1))
+    with Compilations() as cold:
+        gnp.minimize(first.problem, first.x0, method, **rule)
+    changed = {key: value + 1 if isinstance(value, int) else value for key, value in rule.items()}
+    with Compilations() as warm:
+        gnp.minimize(second.problem, second.x0, method, tol=1e-6, max_calls=50, **changed)
+    assert cold.count > 0
+    assert warm.count == 0
+
+
+def test_a_second_composite_of_one_function_compiles_nothing():
+    def model(x, t):
+        return jnp.exp(x[0] * t) + x[1]
+
+    def solve(seed):
+        t = np.random.default_rng(seed).random(9)
+        problem = gnp.composite(model, gnp.L1(np.exp(0.5 * t) + 2.0), args=(t,))
+        return gnp.minimize(problem, np.array([0.4, 1.8]), target=0.0)
+
+    assert solve(0).success
+    with Compilations() as warm:
+        assert solve(1).success
+    assert warm.count == 0
+
+
+def test_float64_in_float64_out_with_jax_flags_untouched(case):
+    assert not jax.config.jax_enable_x64
+    res = gnp.minimize(case.problem, case.x0, target=0.0)
+    assert isinstance(res.x, np.ndarray)
+    assert res.x.dtype == np.float64
+    assert res.value < 1e-7
+    assert not jax.config.jax_enable_x64
+    assert jnp.ones(2).dtype == jnp.float32
+    assert jax.config.jax_default_matmul_precision is None
+
+
+def test_jax_in_jax_out():
+    problem = gnp.composite(lambda x: x**3, gnp.L1(jnp.array([8.0])))
+    res = gnp.minimize(problem, jnp.array([1.5]), target=0.0, tol=1e-4)
+    assert isinstance(res.x, jax.Array)
+    assert res.x.dtype == jnp.float32
+    assert res.x[0] == pytest.approx(2.0, rel=1e-3)
+
+
+def test_pytree_in_pytree_out():
+    problem = gnp.composite(lambda x: x["a"] * jnp.ones(3) + x["b"][0], gnp.L1(np.full(3, 5.0)))
+    res = gnp.minimize(problem, {"a": np.array(1.0), "b": [np.array([2.0, 7.0])][0]}, target=0.0)
+    assert res.success
+    assert set(res.x) == {"a", "b"}
+    # Minimum norm: the two parts of the sum move alike, and the part without influence stays.
+    assert np.allclose([res.x["a"], *res.x["b"]], [2.0, 3.0, 7.0], atol=1e-9)
+
+
+def test_integer_and_list_starts_are_float64(case):
+    problem = gnp.composite(lambda x: x**3, gnp.L1([8, 27]))
+    res = gnp.minimize(problem, [1, 2], target=0.0)
+    assert res.x.dtype == np.float64
+    assert np.allclose(res.x, [2, 3], atol=1e-6)
+
+
+def test_every_status_has_advice():
+    assert set(_ADVICE) == set(gnp.Status)
+    assert all(status.advice.endswith(".") for status in gnp.Status)
+    assert [status for status in gnp.Status if status.success] == [gnp.Status.TARGET_REACHED]

@@ -1,7 +1,9 @@
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import gnpolyak as gnp
+from gnpolyak.problem import Point
 from reference import cp_image, cp_jacobian, factor, pinv_apply
 
 
@@ -48,12 +50,17 @@ def test_the_best_of_all_restarts_is_returned_not_of_the_last():
 
 
 def test_a_restart_that_gets_below_its_level_ends_there():
-    """A bound above h* is refuted by the first value below it; the solve says so instead of stepping backwards."""
-    case = gnp.instances.tensor_sensing(d=20, r=2, p_fail=0.1)
-    bound = case.target + 1.0
-    res = gnp.minimize(case.problem, case.x0, lower_bound=bound, strategy="restart", inner=50, outer=3)
-    assert res.status is gnp.Status.BELOW_TARGET
-    assert not res.success
+    """Below its own level h_k the step would turn backwards, and h_k is refuted as a bound: it must not become one."""
+    rule = gnp.Restart(lower_bound=1.0, inner=10, outer=5)
+    start, below = (Point(jnp.array([x]), jnp.asarray(f), jnp.ones(1)) for x, f in ((0.0, 9.0), (1.0, 4.9)))
+    held, onward = rule.init(start), start
+    for _ in range(10):
+        held, onward = rule.advance(held, start, start)
+    assert [float(held.estimate), float(held.floor), int(held.restarts)] == [5.0, 1.0, 1]
+    crossed, onward = rule.advance(held, below, below)
+    assert [float(crossed.floor), int(crossed.restarts), int(crossed.steps)] == [1.0, 2, 0]
+    assert float(crossed.estimate) == pytest.approx((5.0 + 4.9) / 2)
+    assert onward.x == start.x
 
 
 @pytest.mark.parametrize("method", ["gnp", "polyak", "scaledsm"])
@@ -78,8 +85,6 @@ def test_level_at_a_tight_bound_is_as_good_as_a_known_target():
 
 def test_level_goes_back_when_a_step_leaves_the_domain():
     """The first levels aim so far that the logarithm's argument turns negative."""
-    import jax.numpy as jnp
-
     t = np.linspace(0.1, 2.0, 30)
     y = np.log(0.5 + 2.0 * t)
     y[::5] += 40.0

@@ -216,10 +216,8 @@ def _factorise(n: int, r: Array, e: Array, d: Array, inside: Array, outside: Arr
         return _refined(n, r, inside, outside, solve_inside, solve_outside)
 
     def deficient() -> tuple[Array, Array]:
-        inner, outer = _pinv(matrix, outside.shape[0]), _pinv(d, outside.shape[0]) / n
-        return _refined(
-            n, r, inside, outside, lambda rhs: (inner @ rhs.ravel()).reshape(size, size), lambda rhs: rhs @ outer
-        )
+        inner, outer = _truncated(n, r, matrix, d, outside.shape[0])
+        return (inner @ inside.ravel()).reshape(size, size), outside @ outer / n
 
     full_rank = _is_regular(inner_factor) & _is_regular(outer_factor)
     return lax.cond(full_rank, regular, deficient)
@@ -244,6 +242,21 @@ def _refined(
     push, pull = SymmetricCP(n).linearize(r)
     power = SymmetricCP(n - 1).terms(r).reshape(-1, r.shape[1])
     return a + solve_inside(inside - pull(push(a))), z + solve_outside(outside - n * (z @ power.T) @ power)
+
+
+def _truncated(n: int, r: Array, matrix: Array, d: Array, rows: int) -> tuple[Array, Array]:
+    """The pseudo-inverses of both systems' matrices where rank was lost, from J's singular values where J is small."""
+    if r.shape[0] ** (n + 2) > _LARGEST_REFINED_IMAGE:
+        return _pinv(matrix, rows), _pinv(d, rows)
+    jacobian = jax.jacfwd(SymmetricCP(n))(r).reshape(-1, r.size)
+    power = SymmetricCP(n - 1).terms(r).reshape(-1, r.shape[1])
+    return _gram_pinv(jacobian, rows), _gram_pinv(power, rows)
+
+
+def _gram_pinv(matrix: Array, rows: int) -> Array:
+    """(MᵀM)† from the singular values of M, whose null space is then known to eps instead of to eps·cond(M)²."""
+    _, singular, vt = jnp.linalg.svd(matrix, full_matrices=False)
+    return (vt.T * _reciprocal(singular**2, _cutoff(rows, matrix.dtype))) @ vt
 
 
 def _is_regular(factor: Array) -> Array:

@@ -68,7 +68,7 @@ def demo(figure: Path, seed: int) -> None:
             panels[f"κ = {kappa:g}"] = {name: _relative(res, case.target) for name, res in results.items()}
     plots.convergence(panels, figure)
     console.print(
-        "What this shows: as the factor's condition number κ grows, the subgradient method with Polyak's step slows "
+        "\nWhat this shows: as the factor's condition number κ grows, the subgradient method with Polyak's step slows "
         "down until it is useless, while GNP needs the same number of calls. So does ScaledSM, which exists only for "
         "matrices; GNP takes any smooth map."
     )

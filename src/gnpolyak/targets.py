@@ -7,6 +7,7 @@ when its job is done. It knows nothing of metrics or of the problem.
 from __future__ import annotations
 
 import abc
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -263,7 +264,7 @@ def _require_count(rule: Target, name: str, count: Any) -> None:
 
 def _finite(number: Any) -> bool:
     try:
-        return bool(jnp.isfinite(number))
+        return math.isfinite(number)
     except (TypeError, ValueError):
         return False
 

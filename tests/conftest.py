@@ -1,0 +1,22 @@
+import jax
+import pytest
+
+
+class Compilations:
+    """Counts the programs that XLA compiles while it is open, apart from the one that puts NumPy arrays on a device."""
+
+    def __enter__(self):
+        self.count = 0
+        jax.monitoring.register_event_duration_secs_listener(self._listen)
+        return self
+
+    def _listen(self, event, duration, **kwargs):
+        self.count += event.endswith("backend_compile_duration") and kwargs["fun_name"] != "jit(stage)"
+
+    def __exit__(self, *exc):
+        jax.monitoring.unregister_event_duration_listener(self._listen)
+
+
+@pytest.fixture
+def compilations():
+    return Compilations

@@ -1,0 +1,73 @@
+"""The layers of the design, held by a walk over the imports."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "gnpolyak"
+
+# Each module may import from rows above its own, and from its own row within one folder.
+LAYERS = [
+    {"_version", "errors", "trees", "io"},
+    {"arrays", "krylov"},
+    {"penalties", "maps", "sensing"},
+    {"problem"},
+    {"metrics", "targets"},
+    {"methods", "result"},
+    {"iteration"},
+    {"progress"},
+    {"solve"},
+    {"starts"},
+    {"instances"},
+    {"plots"},
+    {"cli"},
+]
+LEVEL = {name: level for level, row in enumerate(LAYERS) for name in row}
+# A measurement is always of a map's image.
+ALLOWED = {("sensing", "maps")}
+
+
+def modules():
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
+
+
+def top(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "gnpolyak":
+            parts = node.module.split(".")
+            names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+            yield from names
+        elif isinstance(node, ast.Import):
+            yield from ("*" for alias in node.names if alias.name.split(".")[0] == "gnpolyak")
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path):
+    here = top(path)
+    for name in imported(path):
+        if name == "*":
+            assert here == "cli", "only the command line uses the public face as a whole"
+        else:
+            lower = LEVEL[name] < LEVEL[here]
+            assert lower or name == here or (here, name) in ALLOWED, f"{here} must not import {name}"
+
+
+def test_every_module_has_a_layer():
+    assert {top(path) for path in modules()} == set(LEVEL)
+
+
+def test_there_is_one_loop_over_iterates():
+    """`step` is called in one place of the package: solve.py."""
+    callers = [path.name for path in modules() if "step(problem" in path.read_text() and path.name != "iteration.py"]
+    assert callers == ["solve.py"]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_library_code_does_not_print(path):
+    calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    assert not [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]

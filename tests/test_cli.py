@@ -1,0 +1,101 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from gnpolyak.cli import main
+
+FIELDS = {"status", "success", "calls", "value", "gap", "relative_gap", "recovery_error", "seconds"}
+
+
+def invoke(*args):
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def test_run_prints_json_and_exits_0():
+    result = invoke("run", "--d", 30, "--r", 2, "--kappa", 50, "--json")
+    assert result.exit_code == 0
+    report = json.loads(result.output)
+    assert set(report) == FIELDS
+    assert report["status"] == "target_reached"
+    assert report["relative_gap"] <= 1e-10
+    assert report["recovery_error"] < 1e-9
+    assert 10 < report["calls"] < 60
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--lower-bound", 0),
+        ("--strategy", "level"),
+        ("--strategy", "restart", "--inner", 150, "--outer", 40),
+        ("--target", "known", "--method", "scaledsm"),
+    ],
+)
+def test_run_with_outliers(options):
+    result = invoke("run", "--d", 30, "--r", 2, "--kappa", 3, "--p-fail", 0.1, "--seed", 2, "--json", *options)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["recovery_error"] < 1e-8
+
+
+def test_run_that_does_not_get_there_exits_1():
+    result = invoke("run", "--d", 20, "--r", 2, "--method", "polyak", "--max-calls", 5, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output)["status"] == "call_limit"
+
+
+def test_summary_reads_well_and_advises():
+    result = invoke("run", "--d", 20, "--r", 2, "--method", "polyak", "--max-calls", 5)
+    assert result.exit_code == 1
+    assert "call_limit" in result.output
+    assert "raise max_calls" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--p-fail", 0.7), "[0, 1/2)"),
+        (("--r", 200), "between 1 and d"),
+        (("--kappa", 0.1), "kappa=0.1"),
+        (("--method", "adam"), "adam"),
+        (("--target", "soon"), "soon"),
+        (("--target", 0, "--lower-bound", 0), "together with"),
+        (("--n", 3, "--method", "scaledsm", "--d", 6, "--r", 2), "right Gram"),
+        (("--nonsense",), "nonsense"),
+    ],
+)
+def test_bad_usage_exits_2(options, expected):
+    result = invoke("run", *options)
+    assert result.exit_code == 2
+    assert expected in result.output
+
+
+def test_demo_draws_its_figure(tmp_path):
+    figure = tmp_path / "demo.png"
+    result = invoke("demo", "--figure", figure)
+    assert result.exit_code == 0
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
+    assert "What this shows" in result.output
+
+
+@pytest.mark.parametrize("name", ["missing/demo.png", "demo.xyz"])
+def test_demo_checks_its_figure_before_the_work(tmp_path, name):
+    result = invoke("demo", "--figure", tmp_path / name)
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("demo",)])
+def test_help_teaches(command):
+    result = invoke(*command, "--help")
+    assert result.exit_code == 0
+    assert "gnpolyak" in result.output or "κ" in result.output
+
+
+def test_missing_extra_is_explained():
+    code = "import sys; sys.modules['click'] = None; import gnpolyak.cli"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "pip install 'gnpolyak[cli]'" in run.stderr

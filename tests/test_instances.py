@@ -1,0 +1,60 @@
+import jax
+import numpy as np
+import pytest
+
+import gnpolyak as gnp
+
+
+def test_the_instance_is_what_the_paper_describes():
+    case = gnp.instances.tensor_sensing(d=12, r=3, n=3, kappa=4.0, p_fail=0.25, seed=5)
+    p, q, b = (np.asarray(a) for a in (case.problem.sensing.p, case.problem.sensing.q, case.problem.penalty.b))
+    assert p.shape == q.shape == (8 * 3 * 12 * 3, 12)
+    assert np.allclose(np.linalg.svd(case.truth)[1], np.linspace(1, 0.25, 3))
+    residual = b - ((p @ case.truth) ** 3).sum(1) + ((q @ case.truth) ** 3).sum(1)
+    corrupted = np.abs(residual) > 1e-9
+    assert 0.2 < corrupted.mean() < 0.3
+    assert 0.8 < residual[corrupted].std() < 1.2
+    assert case.target == pytest.approx(np.abs(residual).sum(), rel=1e-9)
+    assert np.linalg.norm(case.x0 - case.truth) == pytest.approx(0.1 * np.linalg.norm(case.truth))
+    assert abs(p.mean()) < 0.02
+    assert p.std() == pytest.approx(1.0, abs=0.02)
+
+
+def test_default_number_of_measurements():
+    assert gnp.instances.tensor_sensing(d=7, r=2, n=2).settings["m"] == 8 * 7 * 2
+    assert gnp.instances.tensor_sensing(d=7, r=2, n=4).settings["m"] == 8 * 4 * 7 * 2
+
+
+def test_settings_make_the_instance_again():
+    case = gnp.instances.tensor_sensing(d=9, r=2, n=3, kappa=3.0, p_fail=0.1, seed=3)
+    again = gnp.instances.tensor_sensing(**case.settings)
+    assert np.array_equal(case.x0, again.x0)
+    assert np.array_equal(case.problem.penalty.b, again.problem.penalty.b)
+
+
+def test_the_same_instance_in_every_dtype_mode():
+    plain = gnp.instances.tensor_sensing(d=9, r=2)
+    with jax.enable_x64(True):
+        wide = gnp.instances.tensor_sensing(d=9, r=2)
+    narrow = gnp.instances.tensor_sensing(d=9, r=2, dtype=np.float32)
+    assert np.array_equal(plain.problem.sensing.p, wide.problem.sensing.p)
+    assert narrow.problem.sensing.p.dtype == np.float32
+    assert np.array_equal(np.asarray(plain.problem.sensing.p).astype(np.float32), narrow.problem.sensing.p)
+    assert np.array_equal(plain.truth, narrow.truth)
+
+
+def test_streams_are_independent():
+    """Corruption and conditioning change neither the measurement vectors nor the direction of the start."""
+    clean = gnp.instances.tensor_sensing(d=9, r=2, p_fail=0.0)
+    dirty = gnp.instances.tensor_sensing(d=9, r=2, p_fail=0.3)
+    assert np.array_equal(clean.problem.sensing.p, dirty.problem.sensing.p)
+    assert np.array_equal(clean.x0, dirty.x0)
+    other = gnp.instances.tensor_sensing(d=9, r=2, seed=1)
+    assert not np.array_equal(clean.problem.sensing.p, other.problem.sensing.p)
+
+
+def test_recovery_error_against_formed_images():
+    case = gnp.instances.tensor_sensing(d=6, r=2, n=2)
+    image, truth = case.x0 @ case.x0.T, case.truth @ case.truth.T
+    expected = np.linalg.norm(image - truth) / np.linalg.norm(truth)
+    assert case.recovery_error(case.x0) == pytest.approx(expected, rel=1e-12)

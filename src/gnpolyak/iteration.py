@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gnpolyak import trees
+from gnpolyak import cuts, trees
 from gnpolyak.methods import Method
 from gnpolyak.metrics import Direction
 from gnpolyak.problem import Composite, Point
@@ -32,6 +33,8 @@ class State(eqx.Module):
     """The point of the smallest value so far."""
     aim: Aim
     """The target rule's own state."""
+    bundle: cuts.Bundle | None
+    """The last points evaluated, for a method of several cuts."""
     first_gap: Array
     calls: Array
     idle: Array
@@ -49,21 +52,24 @@ class Info(eqx.Module):
     residual: Array
 
 
-def init(problem: Composite, x0: Tree, target: Target) -> State:
+def init(problem: Composite, method: Method, target: Target, x0: Tree) -> State:
     """Evaluate the start: the first oracle call.
 
     Parameters
     ----------
     problem : Composite
-    x0 : array or pytree
+    method : Method
+        Such as ``GNP()``.
     target : Target
-        Such as ``Known(0.0)`` or ``Restart(lower_bound=0.0)``.
+        Such as ``Known(0.0)`` or ``Level(lower_bound=0.0)``.
+    x0 : array or pytree
     """
     start = problem.evaluate(x0)
     state = State(
         point=start,
         best=start,
         aim=target.init(start),
+        bundle=cuts.begin(method.cuts, start) if method.cuts > 1 else None,
         first_gap=start.value - target.stated(),
         calls=jnp.ones((), jnp.int32),
         idle=jnp.zeros((), jnp.int32),
@@ -117,9 +123,11 @@ def _advance(
     problem: Composite, method: Method, target: Target, state: State, direction: Direction
 ) -> tuple[State, Info]:
     fraction = target.fraction if method.fraction is None else method.fraction
-    gap = jnp.maximum(state.point.value - target.level(state.aim), 0.0)
-    gamma = fraction * gap / direction.decrement
+    gap = fraction * jnp.maximum(state.point.value - target.level(state.aim), 0.0)
+    gamma = gap / direction.decrement
     x = trees.add_scaled(state.point.x, -gamma, direction.s)
+    if state.bundle is not None:
+        x = _past_all_cuts(problem, method, state, gap, x)
     point = problem.evaluate(x)
     improved = point.value < state.best.value
     best = trees.select(improved, point, state.best)
@@ -128,6 +136,7 @@ def _advance(
         point=onward,
         best=best,
         aim=aim,
+        bundle=None if state.bundle is None else cuts.push(state.bundle, point),
         first_gap=state.first_gap,
         calls=state.calls + 1,
         idle=jnp.where(improved, 0, state.idle + 1),
@@ -136,6 +145,33 @@ def _advance(
     stuck = trees.equal(x, state.point.x)
     status = _judge(problem, target, moved, stuck)
     return _with_status(moved, status), Info(point.value, gamma, direction.inner_iterations, direction.residual)
+
+
+LIMIT=jnp.asarray(5.0)
+MODE=0
+def _past_all_cuts(problem: Composite, method: Method, state: State, gap: Array, single: Tree) -> Tree:
+    point, bundle = state.point, state.bundle
+    s = method.metric.spread(problem, point.x, bundle.points.subgradient)
+    matrix = jax.vmap(lambda g: jax.vmap(lambda z: trees.dot(g, z))(s))(bundle.points.subgradient)
+    h = cuts.heights(bundle, point.x)
+    if MODE==0:
+        usable = bundle.filled & (h <= point.value*(1+1e-14)) 
+    else:
+        usable = bundle.filled & (h <= point.value + gap)
+        h = jnp.minimum(h, point.value)
+    e = h - (point.value - gap)
+    size = jnp.sqrt(jnp.diag(matrix))
+    usable = usable & (size > 0)
+    size = jnp.where(usable, size, 1.0)
+    M = matrix / size[:, None] / size[None, :]
+    w = cuts.nonnegative_minimizer(M, e / size, usable)
+    length = jnp.sqrt(w @ M @ w)
+    base = jnp.max(jnp.where(usable, e / size, 0.0))
+    resid = jnp.max(jnp.where(usable, e / size - M @ w, -jnp.inf))
+    ok = (length <= LIMIT * base) & (resid <= 1e-6 * base) & trees.all_finite(w)
+    lam = w / size
+    x = jax.tree.map(lambda a, b: a - jnp.tensordot(lam, b, axes=1), point.x, s)
+    return trees.select(ok, x, single)
 
 
 def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool = False) -> Array:

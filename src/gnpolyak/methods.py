@@ -24,6 +24,7 @@ class Method(eqx.Module):
 
     name: ClassVar[str]
     fraction: float | None = eqx.field(default=None, kw_only=True)
+    cuts: int = eqx.field(static=True, default=1, kw_only=True)
 
     @property
     @abc.abstractmethod

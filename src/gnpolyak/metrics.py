@@ -43,6 +43,10 @@ class Metric(eqx.Module):
     def direction(self, problem: Composite, point: Point) -> Direction:
         """The direction s = G(x)†g at an evaluated point."""
 
+    @abc.abstractmethod
+    def spread(self, problem: Composite, x: Tree, subgradients: Tree) -> Tree:
+        """The directions G(x)†g for subgradients g of other points, stacked along a leading axis."""
+
     def check(self, problem: Composite, x: Tree) -> None:
         """Raise InputError when the problem lacks what this metric needs."""
 
@@ -54,6 +58,9 @@ class Euclidean(Metric):
         g = point.subgradient
         return _direction(g, g, lambda z: z)
 
+    def spread(self, problem: Composite, x: Tree, subgradients: Tree) -> Tree:
+        return subgradients
+
 
 class RightGram(Metric):
     """ScaledSM's metric, Z ↦ Z (XᵀX)."""
@@ -63,6 +70,10 @@ class RightGram(Metric):
         factor = jax.scipy.linalg.cho_factor(gram)
         s = jax.scipy.linalg.cho_solve(factor, g.T).T
         return _direction(g, s, lambda z: z @ gram)
+
+    def spread(self, problem: Composite, x: Tree, subgradients: Tree) -> Tree:
+        factor = jax.scipy.linalg.cho_factor(problem.map.right_gram(x))
+        return jax.vmap(lambda g: jax.scipy.linalg.cho_solve(factor, g.T).T)(subgradients)
 
     def check(self, problem: Composite, x: Tree) -> None:
         if "right_gram" not in problem.offers:
@@ -98,6 +109,16 @@ class GaussNewton(Metric):
         solve = _SOLVERS[self._resolve(problem, point.x)].solve
         s, iterations = solve(self, problem, point)
         return _direction(point.subgradient, s, problem.map.gram(point.x), iterations)
+
+    def spread(self, problem: Composite, x: Tree, subgradients: Tree) -> Tree:
+        # LSMR needs v itself, which belongs to another point; of the two Krylov methods only CG works from g.
+        name = self._resolve(problem, x)
+        if name == "closed":
+            return jax.vmap(lambda g: problem.map.gram_pinv(x, g))(subgradients)
+        if name == "dense":
+            return _dense_spread(problem, x, subgradients)
+        action, steps = problem.map.gram(x), self._max_steps(x)
+        return jax.vmap(lambda g: conjugate_gradient(action, g, max_steps=steps, rtol=self.rtol).solution)(subgradients)
 
     def check(self, problem: Composite, x: Tree) -> None:
         if self.solver != "auto" and self.solver not in _SOLVERS:
@@ -156,14 +177,23 @@ def _lsmr(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, 
 
 
 def _dense(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
-    flat, unravel = ravel_pytree(point.x)
-    jacobian = jax.jacfwd(lambda u: problem.map(unravel(u)).ravel())(flat)
     v = problem.image_subgradient(point.x).ravel()
+    left, inverse, right, unravel = _singular_values(problem, point.x)
+    return unravel(right.T @ (inverse * (left.T @ v))), 0
+
+
+def _dense_spread(problem: Composite, x: Tree, subgradients: Tree) -> Tree:
+    _, inverse, right, unravel = _singular_values(problem, x)
+    return jax.vmap(lambda g: unravel(right.T @ (inverse**2 * (right @ ravel_pytree(g)[0]))))(subgradients)
+
+
+def _singular_values(problem: Composite, x: Tree) -> tuple[Array, Array, Array, Callable[[Array], Tree]]:
+    """J = U diag(σ) V: U, 1/σ with what is rounding set to zero, V, and the way back from flat variables."""
+    flat, unravel = ravel_pytree(x)
+    jacobian = jax.jacfwd(lambda u: problem.map(unravel(u)).ravel())(flat)
     left, singular, right = jnp.linalg.svd(jacobian, full_matrices=False)
-    cutoff = max(jacobian.shape) * float(jnp.finfo(flat.dtype).eps) * jnp.max(singular)
-    kept = singular > cutoff
-    weights = jnp.where(kept, (left.T @ v) / jnp.where(kept, singular, 1.0), 0.0)
-    return unravel(right.T @ weights), 0
+    kept = singular > max(jacobian.shape) * float(jnp.finfo(flat.dtype).eps) * jnp.max(singular)
+    return left, jnp.where(kept, 1.0 / jnp.where(kept, singular, 1.0), 0.0), right, unravel
 
 
 class _Solver(eqx.Module):

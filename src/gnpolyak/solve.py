@@ -43,12 +43,12 @@ class _Trace(eqx.Module):
 
 
 @jax.jit
-def _start(problem: Composite, x0: Tree, target: Target, run: Array) -> State:
+def _start(problem: Composite, method: Method, target: Target, x0: Tree, run: Array) -> State:
     """`init`, compiled; with run=False only compiled, so that the clock need not include that."""
-    shapes = jax.eval_shape(init, problem, x0, target)
+    shapes = jax.eval_shape(init, problem, method, target, x0)
     return lax.cond(
         run,
-        lambda: init(problem, x0, target),
+        lambda: init(problem, method, target, x0),
         lambda: jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes),
     )
 
@@ -177,10 +177,10 @@ class _Run:
         return self._result(state, status)
 
     def _begin(self, x: Tree) -> State:
-        compiled = _start(self.problem, x, self.target, False)
+        compiled = _start(self.problem, self.method, self.target, x, False)
         jax.block_until_ready(_chunk(self.problem, self.method, self.target, compiled, 0))
         began = time.perf_counter()
-        state = jax.block_until_ready(_start(self.problem, x, self.target, True))
+        state = jax.block_until_ready(_start(self.problem, self.method, self.target, x, True))
         self.seconds = time.perf_counter() - began
         value = float(state.point.value)
         self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))

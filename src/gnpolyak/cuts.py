@@ -1,0 +1,85 @@
+"""Several cuts instead of one: the nearest point, in the method's metric, where all of them are at or below the level.
+
+Each evaluated point gives a cut, f(y) ≈ f_j + ⟨g_j, y − x_j⟩. Polyak's step goes to the nearest point where the newest
+cut meets the level. Older cuts, which the method has already paid for, say where that point would be too high.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gnpolyak import trees
+from gnpolyak.problem import Point
+from gnpolyak.trees import Tree
+
+# Added to the unit diagonal of the scaled cut matrix, so that two equal cuts do not make it singular.
+_RIDGE = 1e-12
+
+
+class Bundle(eqx.Module):
+    """The last k evaluated points, stacked along a leading axis, the newest first."""
+
+    points: Point
+    filled: Array
+    """Which of the k places hold a point."""
+
+
+def begin(size: int, point: Point) -> Bundle:
+    """A bundle of `size` places that holds one point."""
+    points = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (size, *leaf.shape)), point)
+    return Bundle(points, jnp.arange(size) == 0)
+
+
+def push(bundle: Bundle, point: Point) -> Bundle:
+    """The bundle with a new point in front and the oldest dropped."""
+    points = jax.tree.map(lambda old, new: jnp.concatenate([new[None], old[:-1]]), bundle.points, point)
+    return Bundle(points, jnp.concatenate([jnp.ones(1, bool), bundle.filled[:-1]]))
+
+
+def heights(bundle: Bundle, x: Tree) -> Array:
+    """The value of each cut at x, f_j + ⟨g_j, x − x_j⟩."""
+    return jax.vmap(lambda p: p.value + trees.dot(p.subgradient, trees.add_scaled(x, -1.0, p.x)))(bundle.points)
+
+
+def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
+    """The λ ≥ 0 that minimises ½ λᵀMλ − ⟨e, λ⟩ over the usable entries, by an active-set method.
+
+    M is positive semidefinite with a unit diagonal. Each round either solves on the current support and admits the
+    entry with the largest violation, or steps back to the boundary and removes what became zero; k entries
+    need a few rounds, and the cap is only there for cycles of rounding.
+    """
+    size = linear.shape[0]
+    ridged = matrix + _RIDGE * jnp.eye(size)
+    threshold = 1e-12 * jnp.max(jnp.abs(linear))
+
+    def unfinished(state: tuple[Array, Array, Array, Array]) -> Array:
+        _, _, rounds, done = state
+        return ~done & (rounds < 6 * size)
+
+    def improve(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        weights, support, rounds, _ = state
+        both = support[:, None] & support[None, :]
+        solved = jnp.linalg.solve(jnp.where(both, ridged, jnp.eye(size)), jnp.where(support, linear, 0.0))
+        negative = support & (solved <= 0)
+        ratio = jnp.where(negative, weights / jnp.where(negative, weights - solved, 1.0), jnp.inf)
+        backed = weights + jnp.minimum(jnp.min(ratio), 1.0) * (solved - weights)
+        kept = support & ~(negative & (ratio <= jnp.min(ratio)))
+        violation = jnp.where(usable & ~support, linear - ridged @ solved, -jnp.inf)
+        worst = jnp.argmax(violation)
+        admits = violation[worst] > threshold
+        grown = support | (admits & (jnp.arange(size) == worst))
+        stuck = negative.any()
+        return (
+            jnp.where(stuck, jnp.where(kept, backed, 0.0), solved),
+            jnp.where(stuck, kept, grown),
+            rounds + 1,
+            ~stuck & ~admits,
+        )
+
+    start = usable & (jnp.arange(size) == 0)
+    zero = jnp.zeros_like(linear)
+    weights, *_ = lax.while_loop(unfinished, improve, (zero, start, jnp.zeros((), jnp.int32), jnp.asarray(False)))
+    return jnp.maximum(weights, 0.0)

@@ -10,17 +10,16 @@ PACKAGE = Path(__file__).parent.parent / "src" / "gnpolyak"
 # Each module may import from rows above its own, and from its own row within one folder.
 LAYERS = [
     {"_version", "errors", "trees", "io"},
-    {"arrays", "krylov"},
+    {"arrays", "krylov", "plots"},
     {"penalties", "maps", "sensing"},
     {"problem"},
-    {"metrics", "targets"},
-    {"methods", "result"},
+    {"metrics", "result", "cuts"},
+    {"methods", "targets"},
     {"iteration"},
     {"progress"},
     {"solve"},
     {"starts"},
     {"instances"},
-    {"plots"},
     {"cli"},
 ]
 LEVEL = {name: level for level, row in enumerate(LAYERS) for name in row}

@@ -60,7 +60,7 @@ BAD = {
     "m = 0": (sensing(m=0), "m=0"),
     "seed < 0": (sensing(seed=-1), "seed=-1"),
     "order 1": (lambda: gnp.SymmetricCP(1), r"SymmetricCP\(n=1\)"),
-    "unknown method": (solve(method="adam"), "'polyak', 'scaledsm', 'gnp'"),
+    "unknown method": (solve(method="adam"), "'auto', 'gnp', 'lmm', 'scaledsm', 'polyak'"),
     "method a number": (solve(method=3), "method=3"),
     "unknown solver": (solve(method=gnp.GNP(solver="qr")), "solver='qr'"),
     "fraction too large": (solve(method=gnp.GNP(fraction=1.5)), "fraction=1.5"),

@@ -17,7 +17,7 @@ def float64():
 def test_one_step_solves_an_asymmetric_l1_problem_exactly():
     """In one dimension {f = target} is a point of each branch of |3x − 6|, and the step lands on it."""
     problem = gnp.composite(lambda x: 3.0 * x, gnp.L1(np.array([6.0])))
-    state = gnp.init(problem, jnp.array([10.0]), gnp.Known(0.0))
+    state = gnp.init(problem, gnp.GNP(), gnp.Known(0.0), jnp.array([10.0]))
     state, info = gnp.step(problem, gnp.GNP(), gnp.Known(0.0), state)
     assert float(state.point.x[0]) == pytest.approx(2.0, rel=1e-15)
     assert float(info.step) == pytest.approx(24.0)
@@ -27,7 +27,7 @@ def test_one_step_solves_an_asymmetric_l1_problem_exactly():
 def test_gnp_step_by_hand():
     """c(x) = (x₀, 4x₁), b = 0, from (1, 1): v = (1, 1), J†v = (1, ¼), ‖Pv‖² = 2, γ = 5/2."""
     problem = gnp.composite(lambda x: jnp.array([1.0, 4.0]) * x, gnp.L1(np.zeros(2)))
-    state = gnp.init(problem, jnp.ones(2), gnp.Known(0.0))
+    state = gnp.init(problem, gnp.GNP(), gnp.Known(0.0), jnp.ones(2))
     moved, info = gnp.step(problem, gnp.GNP(), gnp.Known(0.0), state)
     assert np.allclose(moved.point.x, [1 - 2.5, 1 - 2.5 / 4])
     assert float(info.step) == pytest.approx(2.5)
@@ -40,12 +40,12 @@ def run_pure(problem, x0, target, length):
         state, info = gnp.step(problem, gnp.GNP(), target, state)
         return state, info.value
 
-    return jax.lax.scan(body, gnp.init(problem, x0, target), None, length=length)
+    return jax.lax.scan(body, gnp.init(problem, gnp.GNP(), target, x0), None, length=length)
 
 
 def test_pure_functions_inside_jit_and_scan_agree_with_minimize():
     case = gnp.instances.tensor_sensing(d=20, r=2, kappa=5.0)
-    res = gnp.minimize(case.problem, case.x0, target=0.0)
+    res = gnp.minimize(case.problem, case.x0, "gnp", target=0.0)
     state, values = jax.jit(run_pure, static_argnames="length")(
         case.problem, jnp.asarray(case.x0), gnp.Known(0.0), length=res.calls + 10
     )
@@ -59,7 +59,7 @@ def test_vmap_over_starts_stops_each_on_its_own():
     case = gnp.instances.tensor_sensing(d=20, r=2, kappa=5.0)
     starts = jnp.stack([jnp.asarray(case.truth + t * (case.x0 - case.truth)) for t in (0.1, 0.5, 1.0)])
     state, _ = jax.vmap(lambda x: run_pure(case.problem, x, gnp.Known(0.0), 80))(starts)
-    alone = [gnp.minimize(case.problem, np.asarray(x), target=0.0).calls for x in starts]
+    alone = [gnp.minimize(case.problem, np.asarray(x), "gnp", target=0.0).calls for x in starts]
     assert state.calls.tolist() == alone
     assert set(state.status.tolist()) == {gnp.Status.TARGET_REACHED}
 
@@ -77,8 +77,8 @@ def test_vmap_over_data():
 def test_values_along_gnp_are_invariant_under_rotation_of_the_factor():
     case = gnp.instances.tensor_sensing(d=20, r=3, kappa=20.0, seed=1)
     rotation, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))
-    plain = gnp.minimize(case.problem, case.x0, target=0.0, max_calls=25)
-    turned = gnp.minimize(case.problem, case.x0 @ rotation, target=0.0, max_calls=25)
+    plain = gnp.minimize(case.problem, case.x0, "gnp", target=0.0, max_calls=25)
+    turned = gnp.minimize(case.problem, case.x0 @ rotation, "gnp", target=0.0, max_calls=25)
     assert np.allclose(plain.history.value, turned.history.value, rtol=1e-9)
     assert np.allclose(plain.x @ rotation, turned.x, rtol=1e-7, atol=1e-10)
 
@@ -103,7 +103,7 @@ def test_observed_rate_respects_the_theorems_bound():
     x = jnp.asarray(np.random.default_rng(0).standard_normal(d))
     target = gnp.Known(0.0, tol=1e-14)
     step = jax.jit(lambda state: gnp.step(problem, gnp.GNP(), target, state)[0])
-    state = gnp.init(problem, x, target)
+    state = gnp.init(problem, gnp.GNP(), target, x)
     distances = [float(jnp.linalg.norm(x))]
     while int(state.status) == gnp.Status.RUNNING:
         state = step(state)
@@ -116,7 +116,7 @@ def test_observed_rate_respects_the_theorems_bound():
 def test_a_failed_solve_makes_no_oracle_call():
     x = factor(6, 3, 5.0, seed=0)
     problem = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.eye(6)))
-    state = gnp.init(problem, jnp.asarray(x), gnp.Known(0.0))
+    state = gnp.init(problem, gnp.GNP(), gnp.Known(0.0), jnp.asarray(x))
     state, info = gnp.step(problem, gnp.GNP(solver="cg", max_inner=1), gnp.Known(0.0), state)
     assert int(state.status) == gnp.Status.LINEAR_SOLVE_FAILED
     assert int(state.calls) == 1

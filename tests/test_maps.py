@@ -70,7 +70,7 @@ def test_closed_form_with_degenerate_columns_of_a_tensor(columns):
 
 
 def test_large_rank_is_iterated_to_the_same_answer(monkeypatch):
-    monkeypatch.setattr("gnpolyak.maps.symmetric_cp._LARGEST_DIRECT_RANK", 2)
+    monkeypatch.setattr("gnpolyak.maps.reductions._LARGEST_DIRECT_RANK", 2)
     x = factor(8, 4, 5.0, seed=11)
     jacobian = cp_jacobian(x, 3)
     v = np.random.default_rng(3).standard_normal(len(jacobian))

@@ -33,7 +33,7 @@ def test_every_solver_gives_the_minimum_norm_solution(n, solver, rank):
     x = factor(SIZES[n], 3, 5.0, seed=n, rank=rank)
     problem, point, v = evaluated(n, x)
     s, projected = pinv_apply(cp_jacobian(x, n), v)
-    direction = GaussNewton(solver).direction(problem, point)
+    direction = GaussNewton(solver).direction(problem, point, jnp.asarray(1.0))
     assert np.linalg.norm(np.ravel(direction.s) - s) < 1e-10 * np.linalg.norm(s)
     assert float(direction.decrement) == pytest.approx(projected, rel=1e-10)
     assert float(direction.residual) < 1e-10
@@ -43,7 +43,7 @@ def test_every_solver_gives_the_minimum_norm_solution(n, solver, rank):
 def test_right_gram_solves_from_the_right():
     x = factor(10, 3, 8.0, seed=0)
     problem, point, _ = evaluated(2, x)
-    direction = RightGram().direction(problem, point)
+    direction = RightGram().direction(problem, point, jnp.asarray(1.0))
     expected = np.asarray(point.subgradient) @ np.linalg.inv(x.T @ x)
     assert np.allclose(direction.s, expected, rtol=1e-10)
     assert float(direction.decrement) == pytest.approx(np.sum(expected * np.asarray(point.subgradient)), rel=1e-10)
@@ -51,13 +51,13 @@ def test_right_gram_solves_from_the_right():
 
 def test_euclidean_is_the_subgradient():
     problem, point, v = evaluated(2, factor(6, 2, 2.0, seed=0))
-    direction = Euclidean().direction(problem, point)
+    direction = Euclidean().direction(problem, point, jnp.asarray(1.0))
     assert np.allclose(np.ravel(direction.s), cp_jacobian(factor(6, 2, 2.0, seed=0), 2).T @ v, rtol=1e-12)
 
 
 def test_too_few_inner_iterations_show_in_the_true_residual():
     problem, point, _ = evaluated(3, factor(7, 3, 10.0, seed=0))
-    direction = GaussNewton("cg", max_inner=2).direction(problem, point)
+    direction = GaussNewton("cg", max_inner=2).direction(problem, point, jnp.asarray(1.0))
     assert int(direction.inner_iterations) == 2
     assert float(direction.residual) > 1e-3
 
@@ -93,6 +93,6 @@ def test_autodiff_map_with_a_gauge_freedom():
     problem = gnp.composite(lambda x, a: a * (x[0] + x[1]), gnp.L1(np.ones(6)), args=(a,))
     point = problem.evaluate(jnp.array([0.3, -2.0]))
     for solver in ("dense", "lsmr", "cg"):
-        s = jax.jit(GaussNewton(solver).direction)(problem, point).s
+        s = jax.jit(GaussNewton(solver).direction)(problem, point, 1.0).s
         v = np.sign(a * -1.7 - 1.0)
         assert np.allclose(s, (a @ v) / (2 * a @ a), rtol=1e-12)

@@ -36,7 +36,7 @@ def small_matrix_problem(seed=0):
 def test_restarts_follow_algorithm_2_value_by_value():
     problem, x0, b = small_matrix_problem()
     expected, _ = algorithm_2(x0, b, lower_bound=0.0, inner=7, outer=4)
-    res = gnp.minimize(problem, x0, lower_bound=0.0, strategy="restart", inner=7, outer=4)
+    res = gnp.minimize(problem, x0, lower_bound=0.0, strategy="restart", inner=7, outer=4, method="gnp")
     assert np.allclose(res.history.value, expected, rtol=1e-8)
     assert res.calls == 1 + 7 * 4
     assert res.status is gnp.Status.CALL_LIMIT
@@ -44,7 +44,7 @@ def test_restarts_follow_algorithm_2_value_by_value():
 
 def test_the_best_of_all_restarts_is_returned_not_of_the_last():
     problem, x0, b = small_matrix_problem(seed=2)
-    res = gnp.minimize(problem, x0, lower_bound=0.0, strategy="restart", inner=5, outer=6)
+    res = gnp.minimize(problem, x0, lower_bound=0.0, strategy="restart", inner=5, outer=6, method="gnp")
     assert res.value == res.history.value.min() == res.history.best[-1]
     assert np.abs(cp_image(res.x, 2) - b).sum() == pytest.approx(res.value, rel=1e-12)
 

@@ -5,7 +5,7 @@ from gnpolyak._version import __version__
 from gnpolyak.errors import InputError
 from gnpolyak.iteration import Info, State, init, step
 from gnpolyak.maps import AutodiffMap, Map, SymmetricCP
-from gnpolyak.methods import GNP, Method, Polyak, ScaledSM
+from gnpolyak.methods import GNP, LMM, Auto, Method, Polyak, ScaledSM
 from gnpolyak.penalties import L1, L2, CustomPenalty, Penalty
 from gnpolyak.problem import Composite, Point, composite
 from gnpolyak.result import History, Result, Status
@@ -17,6 +17,8 @@ __all__ = [
     "GNP",
     "L1",
     "L2",
+    "LMM",
+    "Auto",
     "AutodiffMap",
     "Composite",
     "CustomPenalty",

@@ -17,6 +17,8 @@ from gnpolyak.trees import Tree
 
 # Added to the unit diagonal of the scaled cut matrix, so that two equal cuts do not make it singular.
 _RIDGE = 1e-12
+# The point common to all cuts may be this many times as far as the furthest single cut; beyond, they are in conflict.
+_REACH = 5.0
 
 
 class Bundle(eqx.Module):
@@ -42,6 +44,40 @@ def push(bundle: Bundle, point: Point) -> Bundle:
 def heights(bundle: Bundle, x: Tree) -> Array:
     """The value of each cut at x, f_j + ⟨g_j, x − x_j⟩."""
     return jax.vmap(lambda p: p.value + trees.dot(p.subgradient, trees.add_scaled(x, -1.0, p.x)))(bundle.points)
+
+
+def displacement(bundle: Bundle, directions: Tree, point: Point, gap: Array) -> tuple[Tree, Array, Array]:
+    """The step −Σ λ_j s_j to the nearest point where every cut is at most f − gap, with s_j = G†g_j.
+
+    λ ≥ 0 minimises ½ λᵀMλ − ⟨e, λ⟩ with M_ij = ⟨g_i, s_j⟩ and e_j the height of cut j above the level at x. Where c is
+    curved, an old cut may claim more at x than the value found there. Up to the gap such a cut is lowered to that
+    value; beyond, it is dropped.
+
+    Returns
+    -------
+    step : array or pytree
+        Σ λ_j s_j, to be subtracted.
+    total : Array
+        Σ λ_j, which is γ for a single cut.
+    sound : Array
+        Whether the cuts have a common point in reach; if not, the newest alone is to be used.
+    """
+    g = bundle.points.subgradient
+    matrix = jax.vmap(lambda a: jax.vmap(lambda b: trees.dot(a, b))(directions))(g)
+    height = heights(bundle, point.x)
+    size = jnp.sqrt(jnp.maximum(jnp.diag(matrix), 0.0))
+    usable = bundle.filled & (height <= point.value + gap) & (size > 0)
+    size = jnp.where(usable, size, 1.0)
+    cosines = matrix / size[:, None] / size[None, :]
+    excess = jnp.where(usable, (jnp.minimum(height, point.value) - point.value + gap) / size, 0.0)
+    weights = nonnegative_minimizer(cosines, excess, usable)
+    length = jnp.sqrt(jnp.maximum(weights @ cosines @ weights, 0.0))
+    left = jnp.max(jnp.where(usable, excess - cosines @ weights, 0.0))
+    furthest = jnp.max(excess)
+    sound = (length <= _REACH * furthest) & (left <= 1e-6 * furthest) & jnp.all(jnp.isfinite(weights))
+    multipliers = weights / size
+    step = jax.tree.map(lambda s: jnp.tensordot(multipliers, s, axes=1), directions)
+    return step, jnp.sum(multipliers), sound
 
 
 def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:

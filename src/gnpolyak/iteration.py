@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -97,7 +96,8 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     state : State
     info : Info
     """
-    direction = method.metric.direction(problem, state.point)
+    gap = jnp.maximum(state.point.value - target.level(state.aim), 0.0)
+    direction = method.metric.direction(problem, state.point, gap)
     return lax.cond(
         (state.status == Status.RUNNING) & _is_solved(direction),
         lambda: _advance(problem, method, target, state, direction),
@@ -122,12 +122,7 @@ def _retreat(target: Target, state: State, direction: Direction) -> tuple[State,
 def _advance(
     problem: Composite, method: Method, target: Target, state: State, direction: Direction
 ) -> tuple[State, Info]:
-    fraction = target.fraction if method.fraction is None else method.fraction
-    gap = fraction * jnp.maximum(state.point.value - target.level(state.aim), 0.0)
-    gamma = gap / direction.decrement
-    x = trees.add_scaled(state.point.x, -gamma, direction.s)
-    if state.bundle is not None:
-        x = _past_all_cuts(problem, method, state, gap, x)
+    x, gamma = _move(problem, method, target, state, direction)
     point = problem.evaluate(x)
     improved = point.value < state.best.value
     best = trees.select(improved, point, state.best)
@@ -147,31 +142,19 @@ def _advance(
     return _with_status(moved, status), Info(point.value, gamma, direction.inner_iterations, direction.residual)
 
 
-LIMIT=jnp.asarray(5.0)
-MODE=0
-def _past_all_cuts(problem: Composite, method: Method, state: State, gap: Array, single: Tree) -> Tree:
+def _move(problem: Composite, method: Method, target: Target, state: State, direction: Direction) -> tuple[Tree, Array]:
+    """Where the step leads, and its size."""
     point, bundle = state.point, state.bundle
-    s = method.metric.spread(problem, point.x, bundle.points.subgradient)
-    matrix = jax.vmap(lambda g: jax.vmap(lambda z: trees.dot(g, z))(s))(bundle.points.subgradient)
-    h = cuts.heights(bundle, point.x)
-    if MODE==0:
-        usable = bundle.filled & (h <= point.value*(1+1e-14)) 
-    else:
-        usable = bundle.filled & (h <= point.value + gap)
-        h = jnp.minimum(h, point.value)
-    e = h - (point.value - gap)
-    size = jnp.sqrt(jnp.diag(matrix))
-    usable = usable & (size > 0)
-    size = jnp.where(usable, size, 1.0)
-    M = matrix / size[:, None] / size[None, :]
-    w = cuts.nonnegative_minimizer(M, e / size, usable)
-    length = jnp.sqrt(w @ M @ w)
-    base = jnp.max(jnp.where(usable, e / size, 0.0))
-    resid = jnp.max(jnp.where(usable, e / size - M @ w, -jnp.inf))
-    ok = (length <= LIMIT * base) & (resid <= 1e-6 * base) & trees.all_finite(w)
-    lam = w / size
-    x = jax.tree.map(lambda a, b: a - jnp.tensordot(lam, b, axes=1), point.x, s)
-    return trees.select(ok, x, single)
+    fraction = target.fraction if method.fraction is None else method.fraction
+    gap = fraction * jnp.maximum(point.value - target.level(state.aim), 0.0)
+    gamma = gap / direction.decrement
+    single = trees.add_scaled(point.x, -gamma, direction.s)
+    if bundle is None:
+        return single, gamma
+    spread = method.metric.spread(problem, point.x, bundle.points.subgradient, direction.damping)
+    step, total, sound = cuts.displacement(bundle, spread, point, gap)
+    several = trees.add_scaled(point.x, -1.0, step)
+    return trees.select(sound, several, single), jnp.where(sound, total, gamma)
 
 
 def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool = False) -> Array:
@@ -181,7 +164,9 @@ def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool
     scale = jnp.maximum(problem.penalty.scale(), jnp.abs(state.best.value))
     rounding = _ROUNDING * float(jnp.finfo(gap.dtype).eps) * scale
     allowed = target.tol * state.first_gap
-    spent = stuck | ((gap <= _STALL_FACTOR * rounding) & (state.idle >= _PATIENCE))
+    # A rule that recovers knows itself when the arithmetic is exhausted: its gap is one that it chose.
+    precise = (gap <= _STALL_FACTOR * rounding) & (state.idle >= _PATIENCE) & (not target.recovers)
+    spent = stuck | precise
     reached = (gap <= allowed) & (target.settled(state.aim) | spent)
     optimal_start = (state.calls == 1) & (gap <= rounding)
     grown = onward.value > _DIVERGENCE * jnp.maximum(scale, state.first_gap)
@@ -193,11 +178,10 @@ def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool
         (Status.CRITICAL_POINT, trees.is_zero(onward.subgradient)),
         (Status.DIVERGED, grown & (not target.recovers)),
         (Status.STALLED, spent),
-        (Status.CALL_LIMIT, target.exhausted(state.aim)),
     )
     codes, conditions = zip(*reasons, strict=True)
     choices = [jnp.asarray(code, jnp.int32) for code in codes]
-    return jnp.select([jnp.asarray(c) for c in conditions], choices, jnp.asarray(Status.RUNNING, jnp.int32))
+    return jnp.select([jnp.asarray(c) for c in conditions], choices, jnp.asarray(target.verdict(state.aim), jnp.int32))
 
 
 def _is_solved(direction: Direction) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -12,6 +13,8 @@ from gnpolyak.metrics import Euclidean, GaussNewton, Metric, RightGram
 from gnpolyak.problem import Composite
 from gnpolyak.trees import Tree
 
+MOST_CUTS = 10
+
 
 class Method(eqx.Module):
     """x ← x − θ (f − target)/⟨g, s⟩ s with s = G(x)†g, for the metric G that a subclass names.
@@ -20,6 +23,8 @@ class Method(eqx.Module):
     ----------
     fraction : float, optional
         θ in [½, 1]; by default what the target rule prescribes (1 for a known optimum, ½ for restarts).
+    cuts : int
+        How many of the last points' cuts a step has to satisfy, 1 to 10. One is the method of the literature.
     """
 
     name: ClassVar[str]
@@ -40,6 +45,13 @@ class Method(eqx.Module):
                 missing="a step the convergence theorem covers",
                 advice="leave it at None for the target rule's own choice",
             )
+        if not isinstance(self.cuts, int) or not 1 <= self.cuts <= MOST_CUTS:
+            raise InputError(
+                given=f"cuts={self.cuts!r}",
+                needed=f"a whole number of cuts from 1 to {MOST_CUTS}",
+                missing="a valid number",
+                advice="use cuts=5, or cuts=1 for the method as the literature has it",
+            )
         self.metric.check(problem, x)
 
 
@@ -54,13 +66,20 @@ class Polyak(Method):
 
 
 class ScaledSM(Method):
-    """The scaled subgradient method, s = G (XᵀX)⁻¹, for maps with a right Gram."""
+    """The scaled subgradient method, s = G (XᵀX)⁻¹, for maps with a right Gram.
+
+    Parameters
+    ----------
+    damped : bool
+        Use G (XᵀX + λI)⁻¹ with λ the distance to go in the image, for ranks that are too large.
+    """
 
     name: ClassVar[str] = "scaledsm"
+    damped: bool = eqx.field(static=True, default=False)
 
     @property
     def metric(self) -> Metric:
-        return RightGram()
+        return RightGram(self.damped)
 
 
 class GNP(Method):
@@ -79,24 +98,44 @@ class GNP(Method):
     rtol: float | None = eqx.field(static=True, default=None)
     max_inner: int | None = eqx.field(static=True, default=None)
 
+    damping: ClassVar[str] = "never"
+
     @property
     def metric(self) -> Metric:
-        return GaussNewton(self.solver, self.rtol, self.max_inner)
+        return GaussNewton(self.solver, self.rtol, self.max_inner, self.damping)
 
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (Polyak, ScaledSM, GNP)}
+class LMM(GNP):
+    """Damped Gauss–Newton–Polyak, s = (JᵀJ + λI)⁻¹Jᵀv, with λ tied to the gap: for ranks that are too large.
+
+    See `gnpolyak.metrics.GaussNewton` for λ, which has no constant to tune.
+    """
+
+    name: ClassVar[str] = "lmm"
+    damping: ClassVar[str] = "always"
+
+
+class Auto(GNP):
+    """GNP that damps itself where rank is being lost, with five cuts: what to use unless you compare methods."""
+
+    name: ClassVar[str] = "auto"
+    damping: ClassVar[str] = "auto"
+    cuts: int = eqx.field(static=True, default=5, kw_only=True)
+
+
+METHODS: dict[str, type[Method]] = {method.name: method for method in (Auto, GNP, LMM, ScaledSM, Polyak)}
 """The registry behind ``minimize(method="...")``: adding a method is one class and its place in this row."""
 
 
-def as_method(method: Any) -> Method:
-    """Return a configured method from a registered name or a method itself."""
-    if isinstance(method, Method):
-        return method
+def as_method(method: Any, cuts: int | None = None) -> Method:
+    """Return a configured method from a registered name or a method itself, with its number of cuts if one is given."""
     if isinstance(method, str) and method.lower() in METHODS:
-        return METHODS[method.lower()]()
-    raise InputError(
-        given=f"method={method!r}",
-        needed=f"one of {', '.join(repr(name) for name in METHODS)}, or a configured method",
-        missing="a known method",
-        advice="use method='gnp', or pass an object such as gnpolyak.GNP(solver='cg')",
-    )
+        method = METHODS[method.lower()]()
+    if not isinstance(method, Method):
+        raise InputError(
+            given=f"method={method!r}",
+            needed=f"one of {', '.join(repr(name) for name in METHODS)}, or a configured method",
+            missing="a known method",
+            advice="leave it out for 'auto', or pass an object such as gnpolyak.GNP(solver='cg')",
+        )
+    return method if cuts is None else dataclasses.replace(method, cuts=cuts)

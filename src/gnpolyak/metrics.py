@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 
 from gnpolyak import trees
 from gnpolyak.errors import InputError
-from gnpolyak.krylov import conjugate_gradient
+from gnpolyak.krylov import KrylovSolution, conjugate_gradient
 from gnpolyak.problem import Composite, Point
 from gnpolyak.trees import Tree
 
@@ -34,17 +34,19 @@ class Direction(eqx.Module):
     """Iterations of the inner linear solver, 0 for a direct one."""
     residual: Array
     """The true residual ‖Gs − g‖/‖g‖."""
+    damping: Array
+    """The λ in G = JᵀJ + λI; 0 for an undamped metric."""
 
 
 class Metric(eqx.Module):
     """A positive semidefinite G(x)."""
 
     @abc.abstractmethod
-    def direction(self, problem: Composite, point: Point) -> Direction:
-        """The direction s = G(x)†g at an evaluated point."""
+    def direction(self, problem: Composite, point: Point, gap: Array) -> Direction:
+        """The direction s = G(x)†g at an evaluated point that lies `gap` above the level aimed at."""
 
     @abc.abstractmethod
-    def spread(self, problem: Composite, x: Tree, subgradients: Tree) -> Tree:
+    def spread(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
         """The directions G(x)†g for subgradients g of other points, stacked along a leading axis."""
 
     def check(self, problem: Composite, x: Tree) -> None:
@@ -54,25 +56,39 @@ class Metric(eqx.Module):
 class Euclidean(Metric):
     """G = I: the subgradient itself."""
 
-    def direction(self, problem: Composite, point: Point) -> Direction:
+    def direction(self, problem: Composite, point: Point, gap: Array) -> Direction:
         g = point.subgradient
         return _direction(g, g, lambda z: z)
 
-    def spread(self, problem: Composite, x: Tree, subgradients: Tree) -> Tree:
+    def spread(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
         return subgradients
 
 
 class RightGram(Metric):
-    """ScaledSM's metric, Z ↦ Z (XᵀX)."""
+    """ScaledSM's metric, Z ↦ Z (XᵀX), or Z ↦ Z (XᵀX + λI) with λ = gap/⟨g, s⟩^½, the distance to go in the image."""
 
-    def direction(self, problem: Composite, point: Point) -> Direction:
-        g, gram = point.subgradient, problem.map.right_gram(point.x)
-        factor = jax.scipy.linalg.cho_factor(gram)
-        s = jax.scipy.linalg.cho_solve(factor, g.T).T
-        return _direction(g, s, lambda z: z @ gram)
+    damped: bool = eqx.field(static=True, default=False)
 
-    def spread(self, problem: Composite, x: Tree, subgradients: Tree) -> Tree:
-        factor = jax.scipy.linalg.cho_factor(problem.map.right_gram(x))
+    def direction(self, problem: Composite, point: Point, gap: Array) -> Direction:
+        plain = self._solve(problem, point, jnp.zeros_like(gap))
+        if not self.damped:
+            return plain
+        # Where XᵀX is singular ⟨g, s⟩ is not a number, and ‖g‖²/‖XᵀX‖ bounds it from below.
+        bound = trees.dot(point.subgradient, point.subgradient) / jnp.linalg.norm(problem.map.right_gram(point.x))
+        decrement = jnp.where(plain.decrement > bound, plain.decrement, bound)
+        return self._solve(problem, point, gap / jnp.sqrt(decrement))
+
+    def _solve(self, problem: Composite, point: Point, damping: Array) -> Direction:
+        g, gram = point.subgradient, self._matrix(problem, point.x, damping)
+        s = jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(gram), g.T).T
+        return _direction(g, s, lambda z: z @ gram, damping=damping)
+
+    def _matrix(self, problem: Composite, x: Tree, damping: Array) -> Array:
+        gram = problem.map.right_gram(x)
+        return gram + damping * jnp.eye(gram.shape[0])
+
+    def spread(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
+        factor = jax.scipy.linalg.cho_factor(self._matrix(problem, x, damping))
         return jax.vmap(lambda g: jax.scipy.linalg.cho_solve(factor, g.T).T)(subgradients)
 
     def check(self, problem: Composite, x: Tree) -> None:
@@ -99,26 +115,41 @@ class GaussNewton(Metric):
         Relative tolerance of the iterative solvers; near the rounding unit by default.
     max_inner : int, optional
         Most iterations of the iterative solvers; by default ten times the number of variables, at most 5,000.
+    damping : {"never", "always", "auto"}
+        Whether to use JᵀJ + λI instead. With ρ = gap/‖Pv‖ the distance to go in the image and L the curvature of c
+        along s, λ = Lρ bounds the second-order term that the step neglects by ρ/8. ``"auto"`` damps a step only if it
+        would neglect more than it accounts for, as happens where JᵀJ is losing rank.
     """
 
     solver: str = eqx.field(static=True, default="auto")
     rtol: float | None = eqx.field(static=True, default=None)
     max_inner: int | None = eqx.field(static=True, default=None)
+    damping: str = eqx.field(static=True, default="never")
 
-    def direction(self, problem: Composite, point: Point) -> Direction:
+    def direction(self, problem: Composite, point: Point, gap: Array) -> Direction:
+        plain = self._solve(problem, point, None)
+        if self.damping == "never":
+            return plain
+        damping = _balanced_damping(problem, point, plain, gap)
+        damped = self._solve(problem, point, damping)
+        if self.damping == "always":
+            return damped
+        return trees.select(_neglects_too_much(problem, point, plain, gap), damped, plain)
+
+    def _solve(self, problem: Composite, point: Point, damping: Array | None) -> Direction:
         solve = _SOLVERS[self._resolve(problem, point.x)].solve
-        s, iterations = solve(self, problem, point)
-        return _direction(point.subgradient, s, problem.map.gram(point.x), iterations)
+        s, iterations = solve(self, problem, point, damping)
+        gram, amount = problem.map.gram(point.x), 0.0 if damping is None else damping
+        return _direction(point.subgradient, s, lambda z: trees.add_scaled(gram(z), amount, z), iterations, amount)
 
-    def spread(self, problem: Composite, x: Tree, subgradients: Tree) -> Tree:
+    def spread(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
         # LSMR needs v itself, which belongs to another point; of the two Krylov methods only CG works from g.
         name = self._resolve(problem, x)
         if name == "closed":
-            return jax.vmap(lambda g: problem.map.gram_pinv(x, g))(subgradients)
+            return jax.vmap(lambda g: problem.map.gram_pinv(x, g, damping))(subgradients)
         if name == "dense":
-            return _dense_spread(problem, x, subgradients)
-        action, steps = problem.map.gram(x), self._max_steps(x)
-        return jax.vmap(lambda g: conjugate_gradient(action, g, max_steps=steps, rtol=self.rtol).solution)(subgradients)
+            return _dense_spread(problem, x, subgradients, damping)
+        return jax.vmap(lambda g: _damped_cg(self, problem, x, g, damping).solution)(subgradients)
 
     def check(self, problem: Composite, x: Tree) -> None:
         if self.solver != "auto" and self.solver not in _SOLVERS:
@@ -151,17 +182,45 @@ class GaussNewton(Metric):
         return self.max_inner if self.max_inner is not None else min(10 * _size(x), 5000)
 
 
-def _closed(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
-    return problem.map.gram_pinv(point.x, point.subgradient), 0
+def _balanced_damping(problem: Composite, point: Point, plain: Direction, gap: Array) -> Array:
+    """λ = Lρ, for the distance ρ = gap/‖Pv‖ to go in the image and the curvature L of c along s.
+
+    A step of (JᵀJ + λI)⁻¹Jᵀ towards a point at distance ρ is at most ρ/(2√λ) long, so the second-order term that it
+    neglects, ½L‖step‖², is then at most ρ/8: λ has the units of JᵀJ, vanishes with the gap, and needs no tuning.
+    """
+    size = trees.norm(plain.s)
+    curvature = problem.map.curvature(point.x, trees.scale(1.0 / jnp.where(size > 0, size, 1.0), plain.s))
+    return curvature * gap / jnp.sqrt(jnp.maximum(plain.decrement, jnp.finfo(gap.dtype).tiny))
 
 
-def _cg(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
-    action = problem.map.gram(point.x)
-    found = conjugate_gradient(action, point.subgradient, max_steps=metric._max_steps(point.x), rtol=metric.rtol)
+def _neglects_too_much(problem: Composite, point: Point, plain: Direction, gap: Array) -> Array:
+    """Tell whether the undamped step neglects more in the image than it accounts for: rank is being lost."""
+    gamma = gap / plain.decrement
+    neglected = problem.map.curvature(point.x, trees.scale(gamma, plain.s)) / 2
+    # A direction that blew up compares false with everything.
+    return ~(neglected <= gamma * jnp.sqrt(plain.decrement))
+
+
+def _closed(metric: GaussNewton, problem: Composite, point: Point, damping: Array | None) -> tuple[Tree, Any]:
+    return problem.map.gram_pinv(point.x, point.subgradient, 0.0 if damping is None else damping), 0
+
+
+def _cg(metric: GaussNewton, problem: Composite, point: Point, damping: Array | None) -> tuple[Tree, Any]:
+    found = _damped_cg(metric, problem, point.x, point.subgradient, 0.0 if damping is None else damping)
     return found.solution, found.iterations
 
 
-def _lsmr(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
+def _damped_cg(metric: GaussNewton, problem: Composite, x: Tree, g: Tree, damping: Array | float) -> KrylovSolution:
+    gram = problem.map.gram(x)
+    return conjugate_gradient(
+        lambda z: trees.add_scaled(gram(z), damping, z), g, max_steps=metric._max_steps(x), rtol=metric.rtol
+    )
+
+
+def _lsmr(metric: GaussNewton, problem: Composite, point: Point, damping: Array | None) -> tuple[Tree, Any]:
+    if damping is not None:
+        # lineax's LSMR takes no damping; damped systems are well enough conditioned for CG.
+        return _cg(metric, problem, point, damping)
     push, _ = problem.map.linearize(point.x)
     operator = lx.FunctionLinearOperator(push, jax.eval_shape(lambda: point.x))
     eps = float(jnp.finfo(point.value.dtype).eps)
@@ -176,28 +235,35 @@ def _lsmr(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, 
     return found.value, found.stats["num_steps"]
 
 
-def _dense(metric: GaussNewton, problem: Composite, point: Point) -> tuple[Tree, Any]:
+def _dense(metric: GaussNewton, problem: Composite, point: Point, damping: Array | None) -> tuple[Tree, Any]:
     v = problem.image_subgradient(point.x).ravel()
-    left, inverse, right, unravel = _singular_values(problem, point.x)
-    return unravel(right.T @ (inverse * (left.T @ v))), 0
+    left, singular, right, unravel = _singular_values(problem, point.x)
+    inverse = _inverse_square(singular, 0.0 if damping is None else damping)
+    return unravel(right.T @ (singular * inverse * (left.T @ v))), 0
 
 
-def _dense_spread(problem: Composite, x: Tree, subgradients: Tree) -> Tree:
-    _, inverse, right, unravel = _singular_values(problem, x)
-    return jax.vmap(lambda g: unravel(right.T @ (inverse**2 * (right @ ravel_pytree(g)[0]))))(subgradients)
+def _dense_spread(problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
+    _, singular, right, unravel = _singular_values(problem, x)
+    inverse = _inverse_square(singular, damping)
+    return jax.vmap(lambda g: unravel(right.T @ (inverse * (right @ ravel_pytree(g)[0]))))(subgradients)
 
 
 def _singular_values(problem: Composite, x: Tree) -> tuple[Array, Array, Array, Callable[[Array], Tree]]:
-    """J = U diag(σ) V: U, 1/σ with what is rounding set to zero, V, and the way back from flat variables."""
+    """J = U diag(σ) V with what is rounding in σ set to zero, and the way back from flat variables."""
     flat, unravel = ravel_pytree(x)
     jacobian = jax.jacfwd(lambda u: problem.map(unravel(u)).ravel())(flat)
     left, singular, right = jnp.linalg.svd(jacobian, full_matrices=False)
     kept = singular > max(jacobian.shape) * float(jnp.finfo(flat.dtype).eps) * jnp.max(singular)
-    return left, jnp.where(kept, 1.0 / jnp.where(kept, singular, 1.0), 0.0), right, unravel
+    return left, jnp.where(kept, singular, 0.0), right, unravel
+
+
+def _inverse_square(singular: Array, damping: Array | float) -> Array:
+    """1/(σ² + λ), and 0 where σ = 0."""
+    return jnp.where(singular > 0, 1.0 / jnp.where(singular > 0, singular**2 + damping, 1.0), 0.0)
 
 
 class _Solver(eqx.Module):
-    solve: Callable[[GaussNewton, Composite, Point], tuple[Tree, Any]]
+    solve: Callable[[GaussNewton, Composite, Point, Array | None], tuple[Tree, Any]]
     needs: str | None
 
 
@@ -209,7 +275,9 @@ _SOLVERS = {
 }
 
 
-def _direction(g: Tree, s: Tree, action: Callable[[Tree], Tree], iterations: Any = 0) -> Direction:
+def _direction(
+    g: Tree, s: Tree, action: Callable[[Tree], Tree], iterations: Any = 0, damping: Array | float = 0.0
+) -> Direction:
     size = trees.norm(g)
     error = trees.norm(trees.add_scaled(action(s), -1.0, g))
     return Direction(
@@ -217,6 +285,7 @@ def _direction(g: Tree, s: Tree, action: Callable[[Tree], Tree], iterations: Any
         decrement=trees.dot(g, s),
         inner_iterations=jnp.asarray(iterations, jnp.int32),
         residual=error / jnp.where(size > 0, size, 1.0),
+        damping=jnp.asarray(damping, size.dtype),
     )
 
 

@@ -25,6 +25,7 @@ class Status(enum.IntEnum):
     BELOW_TARGET = 9
     INTERRUPTED = 10
     STOPPED_BY_CALLBACK = 11
+    NOT_SHARP = 12
 
     @property
     def success(self) -> bool:
@@ -67,6 +68,10 @@ _ADVICE = {
     Status.BELOW_TARGET: (
         "A value below the stated target or lower bound was found, so that number is not the optimum or a bound on "
         "it. Give a smaller one."
+    ),
+    Status.NOT_SHARP: (
+        "The value has levelled off without coming to a sharp minimum, as it does when all data carry noise and not "
+        "only some of them. The point is a robust fit all the same; its value can fall by a small fraction at most."
     ),
     Status.INTERRUPTED: "Interrupted from the keyboard; the best point so far is returned. Go on from res.x.",
     Status.STOPPED_BY_CALLBACK: "The callback raised StopIteration; the best point so far is returned.",

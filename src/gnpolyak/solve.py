@@ -79,8 +79,9 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
 def minimize(
     problem: Composite,
     x0: Tree,
-    method: str | Method = "gnp",
+    method: str | Method = "auto",
     *,
+    cuts: int | None = None,
     target: float | None = None,
     lower_bound: float | None = None,
     strategy: str | None = None,
@@ -101,7 +102,11 @@ def minimize(
     x0 : array_like or pytree
         The start. NumPy in, NumPy out; JAX in, JAX out; computed in the dtype of the data.
     method : str or Method
-        ``"gnp"``, ``"scaledsm"``, ``"polyak"``, or a configured object such as ``GNP(solver="cg")``.
+        ``"auto"`` (GNP that damps itself where rank is lost, with several cuts), the methods of the literature
+        ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as ``GNP(solver="cg")``.
+    cuts : int, optional
+        How many of the last points each step takes into account, 1 to 10; by default the method's own choice: 5 for
+        ``"auto"``, 1 for the methods of the literature.
     target : float, optional
         The optimal value h*, where it is known.
     lower_bound : float, optional
@@ -116,7 +121,8 @@ def minimize(
         Stop when the gap is at most tol times the first gap. The gap is measured from the target; with a lower
         bound, from the strategy's own estimate of h*.
     max_calls : int, optional
-        Most oracle calls: 1,000, or the whole schedule for restarts.
+        Most oracle calls: 1,000 for a known target, the whole schedule for restarts, and 10,000 for the level rule,
+        which ends by itself.
     max_seconds : float, optional
         Most seconds in the loop, not counting compilation. Honoured between chunks of about 0.1 s.
     callback : callable, optional
@@ -134,8 +140,8 @@ def minimize(
     InputError
         On input that cannot be solved, before anything is compiled.
     """
-    rule = _target_rule(problem, target, lower_bound, strategy, inner, outer, tol)
-    chosen = as_method(method)
+    chosen = as_method(method, cuts)
+    rule = _target_rule(problem, target, lower_bound, strategy, inner, outer, tol, 4 if chosen.cuts == 1 else 2)
     x, dtype = _checked_start(problem, chosen, x0)
     limits = _Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
     _check_callback(callback)
@@ -273,6 +279,7 @@ def _target_rule(
     inner: int,
     outer: int,
     tol: float,
+    patience: int,
 ) -> Target:
     if not isinstance(problem, Composite):
         raise InputError(
@@ -291,7 +298,7 @@ def _target_rule(
     if target is not None:
         rule: Target = Known(target, tol=tol)
     elif strategy in (None, "level"):
-        rule = Level(_lower_bound(problem, lower_bound), tol=tol)
+        rule = Level(_lower_bound(problem, lower_bound), patience, tol=tol)
     elif strategy == "restart":
         rule = Restart(_lower_bound(problem, lower_bound), inner, outer, tol=tol)
     else:

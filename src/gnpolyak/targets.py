@@ -17,6 +17,7 @@ from jax import Array
 from gnpolyak import trees
 from gnpolyak.errors import InputError
 from gnpolyak.problem import Point
+from gnpolyak.result import Status
 
 Aim = Any
 """The state of a target rule, a pytree of its own choosing."""
@@ -54,9 +55,9 @@ class Target(eqx.Module):
         """Take note of a newly evaluated point; return where to go on from."""
         return aim, point
 
-    def exhausted(self, aim: Aim) -> Array | bool:
-        """Tell whether the rule has run its course."""
-        return False
+    def verdict(self, aim: Aim) -> Array | int:
+        """The status with which the rule gives up, `Status.RUNNING` as long as it does not."""
+        return Status.RUNNING
 
     def settled(self, aim: Aim) -> Array | bool:
         """Tell whether a gap within tol ends the solve already."""
@@ -171,11 +172,11 @@ class Restart(Target):
         )
         return moved, trees.select(over, aim.start, point)
 
-    def exhausted(self, aim: _RestartAim) -> Array:
-        return aim.restarts >= self.outer
+    def verdict(self, aim: _RestartAim) -> Array:
+        return jnp.where(aim.restarts >= self.outer, Status.CALL_LIMIT, Status.RUNNING)
 
     def settled(self, aim: _RestartAim) -> Array:
-        return (aim.restarts == 0) | self.exhausted(aim)
+        return (aim.restarts == 0) | (aim.restarts >= self.outer)
 
     def default_calls(self) -> int:
         return int(self.inner) * int(self.outer) + 1
@@ -186,36 +187,88 @@ class Restart(Target):
         _require_count(self, "outer", self.outer)
 
 
+# The calls of a window, and the share of the value below which its gain is little.
+_WINDOW = 200
+_LITTLE = 1e-5
+
+
 class _LevelAim(eqx.Module):
     reference: Array
     """The best value when the current level was set."""
     delta: Array
     """How far below the reference the level lies."""
+    smallest: Array
+    """The delta at which a round ends."""
     misses: Array
     """Steps since the level was set."""
+    patience: Array
+    """Steps after which a level is given up, in this round."""
+    mark: Array
+    """The best value when this round began."""
+    probing: Array
+    """Whether the first round is over."""
+    quiet: Array
+    """Rounds in a row that found nothing."""
     blocked: Array
     """Whether a non-finite point was met at the current delta."""
+    window: _Window
+
+
+class _Window(eqx.Module):
+    """The progress of the last stretch of calls, to tell a value that levels off from one that converges."""
+
+    age: Array
+    start: Array
+    """The best value when the window began."""
+    gain: Array
+    """What the window before this one gained."""
+    flat: Array
+    """Windows so far that gained little, and not much less than the one before."""
+
+    def advance(self, best: Array, bound: Array | float) -> _Window:
+        """Count one more call; at the end of a window, judge it.
+
+        Linear convergence gains less and less by a constant factor, and ends. What has no sharp minimum goes on
+        gaining about as much of nearly nothing.
+        """
+        gain = self.start - best
+        over = self.age + 1 >= _WINDOW
+        flat = over & (gain <= _LITTLE * (best - bound)) & (gain >= 0.4 * self.gain) & (gain > 0)
+        moved = gain > _LITTLE * (best - bound)
+        return _Window(
+            age=jnp.where(over, 0, self.age + 1),
+            start=jnp.where(over, best, self.start),
+            gain=jnp.where(over, gain, self.gain),
+            flat=jnp.where(over & moved, 0, self.flat + flat),
+        )
 
 
 class Level(Target):
-    """Only a lower bound h₀ is known: aim at δ below the best value, and halve δ when that proves too much.
+    """Only a lower bound h₀ is known: aim at δ below the best value, and shrink δ when that proves too much.
 
     δ starts at (f₀ − h₀)/2. As soon as the best value has fallen by δ/2 below the reference, it becomes the new
-    reference. After `patience` steps without that, δ is halved and the next step starts from the best point.
-    The level never goes below h₀, so that a problem with h* = h₀ is solved as if h* were known.
+    reference. After `patience` steps without that, δ is divided by 4 and the next step starts from the best point. The
+    level never goes below h₀, so a problem with h* = h₀ is solved as if h* were known. A step to a point without
+    a finite value or with a zero subgradient counts as a failed level: a start far from the solution costs
+    a few divisions, not the solve.
 
-    A step to a point without a finite value or with a zero subgradient counts as a failed level, so a start far from
-    the solution costs halvings, not the solve. Nothing is proved about this rule for nonconvex problems: δ is an
-    estimate of the gap, except where the value reaches h₀ itself.
+    When δ is down to tol/100 of the first gap, the round is over and is put to the test: δ goes back up by a factor
+    256 with twice the patience, and from now on doubles when a level is met. Two rounds in a row that find nothing end
+    the solve. So a method that is merely slow is given time, and success is not claimed on the word of a small δ alone.
+    A value that has levelled off, with 200 calls that gained less than 1e-5 of it and yet not much less than the 200
+    before them, and that three times, ends it as `Status.NOT_SHARP`.
+
+    Nothing is proved about this rule for nonconvex problems: δ is an estimate of the gap, except where the value
+    reaches h₀ itself.
 
     Parameters
     ----------
     lower_bound : float
         h₀ ≤ h*.
     patience : int
-        Steps after which a level is given up.
+        Steps after which a level is given up in the first round.
     tol : float
-        Stop when δ is at most tol (f₀ − h₀).
+        The relative gap to reach.
     """
 
     lower_bound: Array | float
@@ -224,8 +277,21 @@ class Level(Target):
     recovers: ClassVar[bool] = True
 
     def init(self, start: Point) -> _LevelAim:
-        delta = (start.value - jnp.asarray(self.lower_bound, start.value.dtype)) / 2
-        return _LevelAim(start.value, delta, jnp.zeros((), jnp.int32), jnp.asarray(False))
+        gap = start.value - jnp.asarray(self.lower_bound, start.value.dtype)
+        rounding = 8 * float(jnp.finfo(gap.dtype).eps) * jnp.abs(start.value)
+        none, no = jnp.zeros((), jnp.int32), jnp.asarray(False)
+        return _LevelAim(
+            reference=start.value,
+            delta=gap / 2,
+            smallest=jnp.maximum(self.tol * gap / 100, rounding),
+            misses=none,
+            patience=jnp.asarray(self.patience, jnp.int32),
+            mark=start.value,
+            probing=no,
+            quiet=none,
+            blocked=no,
+            window=_Window(none, start.value, jnp.zeros_like(start.value), none),
+        )
 
     def level(self, aim: _LevelAim) -> Array:
         return jnp.maximum(aim.reference - aim.delta, self.lower_bound)
@@ -240,17 +306,53 @@ class Level(Target):
         infinite = ~trees.all_finite(point.value, point.subgradient)
         lost = infinite | trees.is_zero(point.subgradient)
         hit = best.value <= aim.reference - aim.delta / 2
-        given_up = ~hit & ((aim.misses + 1 >= self.patience) | lost)
+        given_up = ~hit & ((aim.misses + 1 >= aim.patience) | lost)
+        delta = jnp.where(given_up, aim.delta / 4, jnp.where(hit & aim.probing, aim.delta * 2, aim.delta))
         moved = _LevelAim(
             reference=jnp.where(hit | given_up, best.value, aim.reference),
-            delta=jnp.where(given_up, aim.delta / 2, aim.delta),
+            delta=delta,
+            smallest=aim.smallest,
             misses=jnp.where(hit | given_up, 0, aim.misses + 1),
+            patience=aim.patience,
+            mark=aim.mark,
+            probing=aim.probing,
+            quiet=aim.quiet,
             blocked=jnp.where(hit, False, infinite),
+            window=aim.window.advance(best.value, self.lower_bound),
         )
-        return moved, trees.select(given_up, best, point)
+        ended = given_up & (delta <= aim.smallest)
+        return trees.select(ended, self._next_round(moved, best), moved), trees.select(given_up, best, point)
+
+    def _next_round(self, aim: _LevelAim, best: Point) -> _LevelAim:
+        found = aim.mark - best.value
+        quiet = aim.probing & (found <= 4 * aim.smallest)
+        quiets = jnp.where(quiet, aim.quiet + 1, 0)
+        # The last quiet round leaves delta as it is: it is the estimate of the gap that is reported.
+        wider = jnp.minimum(256 * aim.smallest, (best.value - self.lower_bound) / 2)
+        return eqx.tree_at(
+            lambda a: (a.delta, a.patience, a.mark, a.probing, a.quiet),
+            aim,
+            (
+                jnp.where(quiets >= 2, aim.delta, wider),
+                2 * aim.patience,
+                best.value,
+                jnp.asarray(True),
+                quiets,
+            ),
+        )
+
+    def settled(self, aim: _LevelAim) -> Array:
+        return (aim.quiet >= 2) | (aim.reference - aim.delta <= self.lower_bound)
+
+    def verdict(self, aim: _LevelAim) -> Array:
+        flat = jnp.where(aim.window.flat >= 3, Status.NOT_SHARP, Status.RUNNING)
+        return jnp.where(aim.quiet >= 2, Status.STALLED, flat)
 
     def blocked(self, aim: _LevelAim) -> Array:
         return aim.blocked
+
+    def default_calls(self) -> int:
+        return 10_000
 
     def check(self) -> None:
         super().check()

@@ -28,6 +28,11 @@ def add_scaled(a: Tree, scale: Array | float, b: Tree) -> Tree:
     return jax.tree.map(lambda u, v: u + scale * v, a, b)
 
 
+def scale(factor: Array | float, a: Tree) -> Tree:
+    """The product factor · a."""
+    return jax.tree.map(lambda u: factor * u, a)
+
+
 def select(condition: Array, a: Tree, b: Tree) -> Tree:
     """Return a where the scalar condition holds, else b."""
     return jax.tree.map(lambda u, v: jnp.where(condition, u, v), a, b)

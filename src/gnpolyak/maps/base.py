@@ -67,9 +67,14 @@ class Map(eqx.Module):
         """The distance ‖c(x) − c(y)‖ of two images."""
         return jnp.linalg.norm((self(x) - self(y)).ravel())
 
-    def gram_pinv(self, x: Tree, g: Tree) -> Tree:
-        """The minimum-norm solution (JᵀJ)†g, in closed form."""
+    def gram_pinv(self, x: Tree, g: Tree, damping: Array | float = 0.0) -> Tree:
+        """The minimum-norm solution (JᵀJ)†g in closed form, or (JᵀJ + λI)⁻¹g for g in its range and λ > 0."""
         raise self.lacking("gram_pinv")
+
+    def curvature(self, x: Tree, s: Tree) -> Array:
+        """The size ‖D²c(x)[s, s]‖ of the second-order term that a step along s neglects, or a bound on it."""
+        slope = lambda x: jax.jvp(self, (x,), (s,))[1]  # noqa: E731
+        return jnp.linalg.norm(jax.jvp(slope, (x,), (s,))[1].ravel())
 
     def right_gram(self, x: Array) -> Array:
         """The matrix XᵀX that ScaledSM divides by."""

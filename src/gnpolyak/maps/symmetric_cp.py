@@ -1,22 +1,16 @@
-"""The symmetric CP map c(X) = Σ xᵢ^⊗n and the r×r reductions of its Gauss–Newton system."""
+"""The symmetric CP map c(X) = Σ xᵢ^⊗n."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.errors import InputError
-from gnpolyak.krylov import conjugate_gradient
 from gnpolyak.maps.base import Map
-
-# Up to this rank the r²×r² matrix of the reduced system (at most 8 MB) is factorised; above it CG runs on r×r unknowns.
-_LARGEST_DIRECT_RANK = 32
-# Up to this many numbers (8 MB) the reduced map's image may be formed to refine the solution.
-_LARGEST_REFINED_IMAGE = 2**20
+from gnpolyak.maps.reductions import column_powers, matrix_pinv, tensor_pinv
 
 
 class SymmetricCP(Map):
@@ -67,22 +61,21 @@ class SymmetricCP(Map):
             )
 
     def __call__(self, x: Array) -> Array:
-        return jnp.sum(self.terms(x), axis=-1)
-
-    def terms(self, x: Array) -> Array:
-        """The rank-one tensors xᵢ^⊗n, stacked along the last axis."""
-        tensor = x
-        for _ in range(self.n - 1):
-            tensor = tensor[..., None, :] * x
-        return tensor
+        return jnp.sum(column_powers(self.n, x), axis=-1)
 
     def gram(self, x: Array) -> Callable[[Array], Array]:
         n, s = self.n, x.T @ x
         e, d = s ** (n - 2), s ** (n - 1)
         return lambda z: n * (n - 1) * x @ (e * (z.T @ x)) + n * z @ d
 
-    def gram_pinv(self, x: Array, g: Array) -> Array:
-        return _matrix_pinv(x, g) if self.n == 2 else _tensor_pinv(self.n, x, g)
+    def gram_pinv(self, x: Array, g: Array, damping: Array | float = 0.0) -> Array:
+        return matrix_pinv(x, g, damping) if self.n == 2 else tensor_pinv(self.n, x, g, damping)
+
+    def curvature(self, x: Array, s: Array) -> Array:
+        if self.n == 2:
+            return 2 * jnp.linalg.norm(s.T @ s)
+        sizes, steps = jnp.linalg.norm(x, axis=0), jnp.linalg.norm(s, axis=0)
+        return self.n * (self.n - 1) * jnp.sum(sizes ** (self.n - 2) * steps**2)
 
     def right_gram(self, x: Array) -> Array:
         if self.n != 2:
@@ -134,139 +127,3 @@ def _aligned(y: Array, x: Array) -> Array:
     """The rotation YQ nearest to X: the same image for n = 2, and so the smallest difference to expand in."""
     u, _, vt = jnp.linalg.svd(y.T @ x)
     return y @ (u @ vt)
-
-
-def _cutoff(size: int, dtype: jnp.dtype) -> float:
-    """Eigenvalues below this fraction of the largest are rounding, not rank."""
-    return size * float(jnp.finfo(dtype).eps)
-
-
-def _reciprocal(values: Array, cutoff: float) -> Array:
-    """1/λ where λ is above the cutoff relative to the largest, else 0."""
-    kept = values > cutoff * jnp.max(values)
-    return jnp.where(kept, 1.0 / jnp.where(kept, values, 1.0), 0.0)
-
-
-def _matrix_pinv(x: Array, g: Array) -> Array:
-    """(JᵀJ)†G for c(X) = XXᵀ.
-
-    In the eigenbasis of S = XᵀX, B = sym(XᵀG/2)ᵢⱼ/(λᵢ + λⱼ) solves SB + BS = XᵀG/2 and Z = (G/2 − XB)S†. The
-    symmetric B is what takes the gauge directions X·(skew S⁻¹) out, and so makes Z minimum-norm. Where X has lost
-    rank, the columns of a vanishing λ carry nothing of G and stay zero.
-    """
-    eigenvalues, v = jnp.linalg.eigh(x.T @ x)
-    eigenvalues = jnp.maximum(eigenvalues, 0.0)
-    inverse = _reciprocal(eigenvalues, _cutoff(x.shape[0], x.dtype))
-    xv, half = x @ v, g @ v / 2
-    moment = xv.T @ half
-    pairs = eigenvalues[:, None] + eigenvalues[None, :]
-    b = (moment + moment.T) / 2 / jnp.where(pairs > 0, pairs, 1.0)
-    return ((half - xv @ b) * inverse) @ v.T
-
-
-def _tensor_pinv(n: int, x: Array, g: Array) -> Array:
-    """(JᵀJ)†G for n ≥ 3: with X = QR, the part of Z in range(Q) and the part outside solve separate systems.
-
-    Outside, n Z D = G with D = S^⊙(n−1). Inside, Z = QA with n(n−1) R(E ⊙ AᵀR) + n A D = QᵀG, E = S^⊙(n−2).
-    """
-    q, r = jnp.linalg.qr(x)
-    s = r.T @ r
-    e, d = s ** (n - 2), s ** (n - 1)
-    inside = q.T @ g
-    outside = g - q @ inside
-    if x.shape[1] > _LARGEST_DIRECT_RANK:
-        z_inside, z_outside = _iterate(n, r, e, d, inside, outside)
-    else:
-        z_inside, z_outside = _factorise(n, r, e, d, inside, outside)
-    return q @ z_inside + z_outside
-
-
-def _iterate(n: int, r: Array, e: Array, d: Array, inside: Array, outside: Array) -> tuple[Array, Array]:
-    """Both systems for a rank too large to factorise r² unknowns."""
-
-    def action(a: Array) -> Array:
-        return n * (n - 1) * r @ (e * (a.T @ r)) + n * a @ d
-
-    z_inside = conjugate_gradient(action, inside, max_steps=4 * inside.size).solution
-    return z_inside, outside @ _pinv(d, outside.shape[0]) / n
-
-
-def _factorise(n: int, r: Array, e: Array, d: Array, inside: Array, outside: Array) -> tuple[Array, Array]:
-    """Both systems by Cholesky after scaling the columns, or by truncated eigenvalues where rank was lost.
-
-    The factors' norms enter to the power 2(n−1), so the unscaled matrices look singular long before they are.
-    Scaling changes the minimum-norm solution of a singular system, so there the unscaled one is truncated.
-    """
-    size = r.shape[0]
-    matrix = n * (n - 1) * jnp.einsum("al,lj,bj->ajbl", r, e, r) + n * jnp.einsum("ab,lj->ajbl", jnp.eye(size), d)
-    matrix = matrix.reshape(size**2, size**2)
-    column = jnp.sqrt(jnp.diag(d))
-    column = jnp.where(column > 0, column, 1.0)
-    scale = jnp.tile(column, size)
-    inner_factor = jnp.linalg.cholesky(matrix / jnp.outer(scale, scale))
-    outer_factor = jnp.linalg.cholesky(d / jnp.outer(column, column))
-
-    def regular() -> tuple[Array, Array]:
-        def solve_inside(rhs: Array) -> Array:
-            return jax.scipy.linalg.cho_solve((inner_factor, True), rhs.ravel() / scale).reshape(size, size) / column
-
-        def solve_outside(rhs: Array) -> Array:
-            return jax.scipy.linalg.cho_solve((outer_factor, True), (rhs / column).T).T / (n * column)
-
-        return _refined(n, r, inside, outside, solve_inside, solve_outside)
-
-    def deficient() -> tuple[Array, Array]:
-        inner, outer = _truncated(n, r, matrix, d, outside.shape[0])
-        return (inner @ inside.ravel()).reshape(size, size), outside @ outer / n
-
-    full_rank = _is_regular(inner_factor) & _is_regular(outer_factor)
-    return lax.cond(full_rank, regular, deficient)
-
-
-def _refined(
-    n: int,
-    r: Array,
-    inside: Array,
-    outside: Array,
-    solve_inside: Callable[[Array], Array],
-    solve_outside: Callable[[Array], Array],
-) -> tuple[Array, Array]:
-    """Solve both systems, and once more for what is left, taken from products with J rather than with JᵀJ.
-
-    Forming JᵀJ rounds away cond(J)² units, and no refinement on JᵀJ itself gets them back. J and Jᵀ applied one
-    after the other lose only cond(J).
-    """
-    a, z = solve_inside(inside), solve_outside(outside)
-    if r.shape[0] ** (n + 1) > _LARGEST_REFINED_IMAGE:
-        return a, z
-    push, pull = SymmetricCP(n).linearize(r)
-    power = SymmetricCP(n - 1).terms(r).reshape(-1, r.shape[1])
-    return a + solve_inside(inside - pull(push(a))), z + solve_outside(outside - n * (z @ power.T) @ power)
-
-
-def _truncated(n: int, r: Array, matrix: Array, d: Array, rows: int) -> tuple[Array, Array]:
-    """The pseudo-inverses of both systems' matrices where rank was lost, from J's singular values where J is small."""
-    if r.shape[0] ** (n + 2) > _LARGEST_REFINED_IMAGE:
-        return _pinv(matrix, rows), _pinv(d, rows)
-    jacobian = jax.jacfwd(SymmetricCP(n))(r).reshape(-1, r.size)
-    power = SymmetricCP(n - 1).terms(r).reshape(-1, r.shape[1])
-    return _gram_pinv(jacobian, rows), _gram_pinv(power, rows)
-
-
-def _gram_pinv(matrix: Array, rows: int) -> Array:
-    """(MᵀM)† from the singular values of M, whose null space is then known to eps instead of to eps·cond(M)²."""
-    _, singular, vt = jnp.linalg.svd(matrix, full_matrices=False)
-    return (vt.T * _reciprocal(singular**2, _cutoff(rows, matrix.dtype))) @ vt
-
-
-def _is_regular(factor: Array) -> Array:
-    """Tell from the Cholesky factor of a scaled matrix whether it has full rank to working precision."""
-    pivots = jnp.diag(factor) ** 2
-    # NaN pivots of a failed factorisation compare false.
-    return jnp.min(pivots) > 100 * _cutoff(factor.shape[0], factor.dtype) * jnp.max(pivots)
-
-
-def _pinv(matrix: Array, size: int) -> Array:
-    """The pseudo-inverse of a symmetric positive semidefinite matrix."""
-    eigenvalues, v = jnp.linalg.eigh(matrix)
-    return (v * _reciprocal(eigenvalues, _cutoff(max(size, matrix.shape[0]), matrix.dtype))) @ v.T

@@ -1,0 +1,73 @@
+"""Which measurements are corrupted, once a sharp solution has told the good from the bad."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.maps import Map
+from gnpolyak.penalties import L1, L2
+from gnpolyak.problem import Composite
+from gnpolyak.sensing import Identity, Sensing
+from gnpolyak.trees import Tree
+
+# At a sharp solution good residuals are at rounding level and bad ones are not. A factor of 1,000 between two
+# neighbours in size is no accident; without one, nothing is judged.
+_GAP = 1e3
+# Residuals below this share of the data's median size are those of an exact fit.
+_EXACT = 1e-6
+
+
+def corrupted(residuals: np.ndarray, data: np.ndarray) -> np.ndarray | None:
+    """The indices of corrupted measurements, or None when good and bad do not separate.
+
+    Sorted by size, the residuals of a sharp solution fall into two groups with a wide gap between them. At least half of
+    the measurements must be good.
+
+    Parameters
+    ----------
+    residuals : ndarray
+        A(c(x)) − b.
+    data : ndarray
+        b, which sets the scale below which a residual is rounding.
+    """
+    sizes = np.abs(residuals.ravel())
+    scale = np.median(np.abs(data)) or np.max(np.abs(data), initial=0.0)
+    if sizes.max(initial=0.0) <= _EXACT * scale:
+        return np.array([], dtype=int)
+    ordered = np.sort(sizes)
+    floor = np.finfo(sizes.dtype).eps * scale
+    good = np.maximum(ordered[(len(ordered) - 1) // 2 : -1], floor)
+    ratios = ordered[(len(ordered) - 1) // 2 + 1 :] / good
+    if not len(ratios) or ratios.max() < _GAP:
+        return None
+    threshold = good[np.argmax(ratios)]
+    return np.flatnonzero(sizes > threshold)
+
+
+class _Inliers(Map):
+    """x ↦ A(c(x)) with the corrupted measurements blanked: the good data as a map of their own."""
+
+    map: Map
+    sensing: Sensing
+    good: Array
+
+    def __call__(self, x: Tree) -> Array:
+        measured, _ = self.sensing.measure(self.map, x)
+        return jnp.where(self.good, measured, 0.0)
+
+
+def on_the_inliers(problem: Composite, bad: np.ndarray) -> Composite:
+    """The problem ‖A(c(x)) − b‖₂ on the good measurements.
+
+    Its map is A∘c, so a GNP step with target 0 is x − J†r/‖Pr̂‖²: where the residual r can be fitted, exactly the
+    Gauss–Newton step, which converges quadratically.
+    """
+    penalty = problem.penalty
+    assert isinstance(penalty, L1)
+    good = np.ones(penalty.b.size, bool)
+    good[bad] = False
+    good = good.reshape(penalty.b.shape)
+    measured = _Inliers(problem.map, problem.sensing, jnp.asarray(good))
+    return Composite(measured, L2(jnp.where(good, penalty.b, 0.0)), Identity())

@@ -99,5 +99,5 @@ def test_fraction_of_the_method_overrides_the_rule():
     problem, x0, _ = small_matrix_problem()
     full = gnp.minimize(problem, x0, gnp.GNP(), target=0.0, max_calls=2).history.step[1]
     half = gnp.minimize(problem, x0, gnp.GNP(fraction=0.5), target=0.0, max_calls=2).history.step[1]
-    rule = gnp.minimize(problem, x0, lower_bound=0.0, strategy="restart", max_calls=2).history.step[1]
+    rule = gnp.minimize(problem, x0, "gnp", lower_bound=0.0, strategy="restart", max_calls=2).history.step[1]
     assert half == rule == pytest.approx(full / 2, rel=1e-14)

@@ -36,9 +36,10 @@ def begin(size: int, point: Point) -> Bundle:
 
 
 def push(bundle: Bundle, point: Point) -> Bundle:
-    """The bundle with a new point in front and the oldest dropped."""
+    """The bundle with a new point in front and the oldest dropped; unchanged by a point that is not finite."""
     points = jax.tree.map(lambda old, new: jnp.concatenate([new[None], old[:-1]]), bundle.points, point)
-    return Bundle(points, jnp.concatenate([jnp.ones(1, bool), bundle.filled[:-1]]))
+    pushed = Bundle(points, jnp.concatenate([jnp.ones(1, bool), bundle.filled[:-1]]))
+    return trees.select(trees.all_finite(point), pushed, bundle)
 
 
 def heights(bundle: Bundle, x: Tree) -> Array:

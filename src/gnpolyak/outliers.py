@@ -19,28 +19,30 @@ _GAP = 1e3
 _EXACT = 1e-6
 
 
-def corrupted(residuals: np.ndarray, data: np.ndarray) -> np.ndarray | None:
+def corrupted(residuals: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """The indices of corrupted measurements, or None when good and bad do not separate.
 
-    Sorted by size, the residuals of a sharp solution fall into two groups with a wide gap between them. At least half of
-    the measurements must be good.
+    Sorted by size, the residuals of a sharp solution fall into two groups with a wide gap between them. At least half
+    of the measurements must be good.
 
     Parameters
     ----------
     residuals : ndarray
         A(c(x)) − b.
-    data : ndarray
-        b, which sets the scale below which a residual is rounding.
+    b : ndarray
+        The data, which set the scale below which a residual is rounding.
     """
     sizes = np.abs(residuals.ravel())
-    scale = np.median(np.abs(data)) or np.max(np.abs(data), initial=0.0)
-    if sizes.max(initial=0.0) <= _EXACT * scale:
+    if not sizes.size:
+        return np.array([], dtype=int)
+    scale = np.median(np.abs(b)) or np.max(np.abs(b))
+    if sizes.max() <= _EXACT * scale:
         return np.array([], dtype=int)
     ordered = np.sort(sizes)
     floor = np.finfo(sizes.dtype).eps * scale
     good = np.maximum(ordered[(len(ordered) - 1) // 2 : -1], floor)
     ratios = ordered[(len(ordered) - 1) // 2 + 1 :] / good
-    if not len(ratios) or ratios.max() < _GAP:
+    if not ratios.size or ratios.max() < _GAP:
         return None
     threshold = good[np.argmax(ratios)]
     return np.flatnonzero(sizes > threshold)
@@ -64,10 +66,15 @@ def on_the_inliers(problem: Composite, bad: np.ndarray) -> Composite:
     Its map is A∘c, so a GNP step with target 0 is x − J†r/‖Pr̂‖²: where the residual r can be fitted, exactly the
     Gauss–Newton step, which converges quadratically.
     """
-    penalty = problem.penalty
-    assert isinstance(penalty, L1)
-    good = np.ones(penalty.b.size, bool)
+    b = data(problem)
+    good = np.ones(b.size, bool)
     good[bad] = False
-    good = good.reshape(penalty.b.shape)
+    good = good.reshape(b.shape)
     measured = _Inliers(problem.map, problem.sensing, jnp.asarray(good))
-    return Composite(measured, L2(jnp.where(good, penalty.b, 0.0)), Identity())
+    return Composite(measured, L2(jnp.where(good, b, 0.0)), Identity())
+
+
+def data(problem: Composite) -> Array:
+    """The data b of a problem with the L1 penalty."""
+    assert isinstance(problem.penalty, L1)
+    return problem.penalty.b

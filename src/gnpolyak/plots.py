@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,19 @@ STYLES = {
     "scaledsm": {"color": "#E69F00", "linestyle": "--", "label": "ScaledSM"},
     "polyak": {"color": "#D55E00", "linestyle": "-.", "label": "Polyak"},
 }
+
+
+def gap(values: np.ndarray, label: str, ax: Any = None) -> Any:
+    """Draw one curve of gaps against oracle calls on a logarithmic scale; returns the axes."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        _, ax = pyplot.subplots(layout="constrained")
+    ax.semilogy(np.arange(1, len(values) + 1), values, linewidth=1.8, color=STYLES["gnp"]["color"], label=label)
+    ax.set(xlabel="oracle calls", ylabel="best value above the target")
+    ax.grid(alpha=0.3)
+    ax.legend()
+    return ax
 
 
 def convergence(panels: Mapping[str, Mapping[str, np.ndarray]], path: Path) -> None:

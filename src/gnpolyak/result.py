@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import textwrap
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -118,6 +120,18 @@ class Result:
     bound: float
     """What the gap is measured from: the target, or the best lower estimate of it."""
     history: History
+    problem: str = ""
+    """What was solved, in words."""
+    method: str = ""
+    """With which method."""
+    rule: str = ""
+    """With which rule for the target: known, level or restart."""
+    measurements: int | None = None
+    """How many data there were, for the L1 penalty."""
+    outliers: np.ndarray | None = None
+    """Indices of the corrupted measurements (L1 penalty); None when good and bad do not separate."""
+    polish_calls: int = 0
+    """How many of the calls polishing took; they have no entry in the history."""
 
     @property
     def success(self) -> bool:
@@ -131,5 +145,52 @@ class Result:
         figures = f"value {self.value:.6g}, {self.value - self.bound:.3g} above {self.bound:.6g}"
         return f"{name} after {self.calls} calls and {self.seconds:.3g} s ({figures}). {self.status.advice}"
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the best value above `bound` against oracle calls, on a logarithmic scale.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from gnpolyak import plots
+
+        # The curve ends where the gap is zero or unknown to the last digit: such points have no logarithm.
+        gap = self.history.best - min(self.bound, self.value)
+        return plots.gap(np.where(gap > 0, gap, np.nan), self.method, ax)
+
     def __repr__(self) -> str:
         return f"Result({self.message})"
+
+    def __str__(self) -> str:
+        rows = {
+            "problem": self.problem,
+            "method": f"{self.method}, {_RULES.get(self.rule, self.rule)}",
+            "status": f"{self.status.name} ({'success' if self.success else 'no success'})",
+            "value": f"{self.value:.12g}",
+            "gap": f"{max(self.value - self.bound, 0.0):.3g} above {self.bound:.12g}",
+            "calls": f"{self.calls:,}" + (f" ({self.polish_calls} of them polishing)" if self.polish_calls else ""),
+            "time": f"{self.seconds:.3g} s without compilation",
+            "corrupted": self._corrupted(),
+        }
+        lines = [f"{name:<11}{text}" for name, text in rows.items() if text]
+        return "\n".join([*lines, "", *textwrap.wrap(self.status.advice, 78)])
+
+    def _corrupted(self) -> str:
+        if self.measurements is None:
+            return ""
+        if self.outliers is None:
+            return f"not to be told among {self.measurements:,} measurements"
+        share = len(self.outliers) / max(self.measurements, 1)
+        return f"{len(self.outliers):,} of {self.measurements:,} measurements ({share:.1%})"
+
+
+_RULES = {
+    "known": "target known",
+    "level": "target found by the level rule",
+    "restart": "target found by restarts",
+}

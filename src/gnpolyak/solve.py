@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
@@ -17,20 +17,23 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gnpolyak import arrays
-from gnpolyak.errors import InputError
+from gnpolyak import arguments, arrays
 from gnpolyak.iteration import State, init, step
-from gnpolyak.methods import Method, as_method
+from gnpolyak.methods import GNP, Method, as_method
+from gnpolyak.outliers import corrupted, data, on_the_inliers
+from gnpolyak.penalties import L1
 from gnpolyak.problem import Composite
 from gnpolyak.progress import progress_bar
 from gnpolyak.result import History, Result, Status
-from gnpolyak.targets import Known, Level, Restart, Target
+from gnpolyak.targets import Known, Target
 from gnpolyak.trees import Tree
 
 # The most steps between two returns to the host, and the time a chunk should take: Ctrl-C and callbacks wait that long.
 _CHUNK = 1024
 _CHUNK_SECONDS = 0.1
 _FIRST_CHUNK = 8
+# Gauss–Newton steps converge quadratically: a few take any separated solution to the limit of the arithmetic.
+_POLISHING_CALLS = 5
 
 
 class _Trace(eqx.Module):
@@ -90,6 +93,7 @@ def minimize(
     tol: float = 1e-10,
     max_calls: int | None = None,
     max_seconds: float | None = None,
+    polish: bool = False,
     callback: Callable[[Result], Any] | None = None,
     progress: bool = False,
 ) -> Result:
@@ -113,7 +117,7 @@ def minimize(
         A number that h* is known not to fall below, where h* itself is not known. With neither, the penalty's own
         infimum (0 for a norm) is taken.
     strategy : {"level", "restart"}, optional
-        How to find h* from a lower bound: by a level below the best value that is halved when it proves too much
+        How to find h* from a lower bound: by a level below the best value that shrinks when it proves too much
         (`Level`, the default), or by the paper's restarts (`Restart`: RGNP, RPolyak).
     inner, outer : int
         Steps in a restart and number of restarts: the paper's T and K.
@@ -125,6 +129,9 @@ def minimize(
         which ends by itself.
     max_seconds : float, optional
         Most seconds in the loop, not counting compilation. Honoured between chunks of about 0.1 s.
+    polish : bool
+        Once good and corrupted measurements separate (see ``res.outliers``), finish on the good ones with Gauss–Newton
+        steps, to the limit of the arithmetic. Kept only if the objective itself falls. For the L1 penalty.
     callback : callable, optional
         Called with a `Result` so far (status RUNNING) between chunks; stops the solve by raising StopIteration.
     progress : bool
@@ -141,14 +148,24 @@ def minimize(
         On input that cannot be solved, before anything is compiled.
     """
     chosen = as_method(method, cuts)
-    rule = _target_rule(problem, target, lower_bound, strategy, inner, outer, tol, 4 if chosen.cuts == 1 else 2)
-    x, dtype = _checked_start(problem, chosen, x0)
-    limits = _Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
-    _check_callback(callback)
+    rule = arguments.target_rule(
+        problem,
+        chosen,
+        target=target,
+        lower_bound=lower_bound,
+        strategy=strategy,
+        inner=inner,
+        outer=outer,
+        tol=tol,
+    )
+    x, dtype = arguments.checked_start(problem, chosen, x0)
+    limits = _Limits(arguments.checked_calls(max_calls, rule), arguments.checked_seconds(max_seconds))
+    arguments.check_callback(callback)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype), progress_bar(progress, limits.calls, chosen.name) as report:
         run = _Run(problem=arrays.cast(problem, dtype), method=chosen, target=rule, convert=convert)
-        return run.loop(x, limits, [observer for observer in (callback, report) if observer is not None])
+        res = run.loop(x, limits, [observer for observer in (callback, report) if observer is not None])
+        return _finish(run.problem, res, convert, polish)
 
 
 @dataclass(frozen=True)
@@ -226,6 +243,9 @@ class _Run:
             calls=int(state.calls),
             seconds=self.seconds,
             bound=float(self.target.bound(state.aim)),
+            problem=self.problem.label,
+            method=f"{self.method.name} ({self.method.cuts} cut{'s' * (self.method.cuts > 1)})",
+            rule=type(self.target).__name__.lower(),
             history=History(
                 value=columns[0],
                 best=columns[1],
@@ -234,6 +254,36 @@ class _Run:
                 seconds=columns[4],
             ),
         )
+
+
+@jax.jit
+def _residuals(problem: Composite, x: Tree) -> Array:
+    measured, _ = problem.sensing.measure(problem.map, x)
+    return measured - data(problem)
+
+
+@jax.jit
+def _value(problem: Composite, x: Tree) -> Array:
+    return problem.evaluate(x).value
+
+
+def _finish(problem: Composite, res: Result, convert: Callable[[Tree], Tree], polish: bool) -> Result:
+    """Tell which measurements are corrupted, and polish on the others if asked to."""
+    if not isinstance(problem.penalty, L1) or not np.isfinite(res.value):
+        return res
+    b = np.asarray(data(problem))
+    bad = corrupted(np.asarray(_residuals(problem, res.x)), b)
+    res = replace(res, outliers=bad, measurements=b.size)
+    return res if bad is None or not polish else _polished(problem, res, bad, convert)
+
+
+def _polished(problem: Composite, res: Result, bad: np.ndarray, convert: Callable[[Tree], Tree]) -> Result:
+    run = _Run(problem=on_the_inliers(problem, bad), method=GNP(), target=Known(0.0, tol=0.0), convert=convert)
+    better = run.loop(jax.tree.map(jnp.asarray, res.x), _Limits(_POLISHING_CALLS, float("inf")), [])
+    value = float(_value(problem, better.x))
+    calls = better.calls + 1
+    res = replace(res, calls=res.calls + calls, polish_calls=calls, seconds=res.seconds + better.seconds)
+    return replace(res, x=better.x, value=value) if value < res.value else res
 
 
 def _next_length(taken: int, elapsed: float, left: float) -> int:
@@ -269,100 +319,3 @@ def _interruptible() -> Iterator[threading.Event]:
 
 def _identity(tree: Tree) -> Tree:
     return tree
-
-
-def _target_rule(
-    problem: Composite,
-    target: float | None,
-    lower_bound: float | None,
-    strategy: str | None,
-    inner: int,
-    outer: int,
-    tol: float,
-    patience: int,
-) -> Target:
-    if not isinstance(problem, Composite):
-        raise InputError(
-            given=f"a problem of type {type(problem).__name__}",
-            needed="a Composite",
-            missing="the map and the penalty",
-            advice="make one with gnpolyak.composite(model, gnpolyak.L1(b))",
-        )
-    if target is not None and (lower_bound is not None or strategy is not None):
-        raise InputError(
-            given=f"target={target!r} together with lower_bound={lower_bound!r}, strategy={strategy!r}",
-            needed="either the optimum, or a lower bound and a strategy to find it",
-            missing="one decision",
-            advice="drop target if it is only a bound; drop the other two if it is the optimum",
-        )
-    if target is not None:
-        rule: Target = Known(target, tol=tol)
-    elif strategy in (None, "level"):
-        rule = Level(_lower_bound(problem, lower_bound), patience, tol=tol)
-    elif strategy == "restart":
-        rule = Restart(_lower_bound(problem, lower_bound), inner, outer, tol=tol)
-    else:
-        raise InputError(
-            given=f"strategy={strategy!r}",
-            needed="'level' or 'restart'",
-            missing="a known strategy",
-            advice="leave strategy out for the default, 'level'",
-        )
-    rule.check()
-    return rule
-
-
-def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
-    bound = problem.penalty.infimum if lower_bound is None else lower_bound
-    if bound is None:
-        raise InputError(
-            given=f"neither target nor lower_bound, with {type(problem.penalty).__name__}",
-            needed="a number the value cannot fall below",
-            missing="an infimum: this penalty states none",
-            advice="pass target=, or lower_bound=, or construct the penalty with infimum=",
-        )
-    return bound
-
-
-def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, np.dtype]:
-    x = arrays.as_variable(x0)
-    dtype = arrays.working_dtype(x, problem)
-    x = arrays.cast(x, dtype)
-    with arrays.computing_in(dtype):
-        problem.check(x)
-        method.check(problem, x)
-    return x, dtype
-
-
-def _checked_calls(max_calls: int | None, rule: Target) -> int:
-    calls = rule.default_calls() if max_calls is None else max_calls
-    if isinstance(calls, bool) or not isinstance(calls, (int, np.integer)) or calls < 1:
-        raise _bad_limit("max_calls", max_calls, "a whole number of at least 1")
-    return int(calls)
-
-
-def _checked_seconds(max_seconds: float | None) -> float:
-    if max_seconds is None:
-        return float("inf")
-    if not isinstance(max_seconds, (int, float, np.number)) or not max_seconds > 0:
-        raise _bad_limit("max_seconds", max_seconds, "a positive number of seconds")
-    return float(max_seconds)
-
-
-def _bad_limit(name: str, given: Any, needed: str) -> InputError:
-    return InputError(
-        given=f"{name}={given!r}",
-        needed=needed,
-        missing=f"a valid {name}",
-        advice=f"leave {name} out for its default",
-    )
-
-
-def _check_callback(callback: Any) -> None:
-    if callback is not None and not callable(callback):
-        raise InputError(
-            given=f"callback of type {type(callback).__name__}",
-            needed="a function of one Result",
-            missing="something to call",
-            advice="pass a function such as lambda res: print(res.calls, res.value)",
-        )

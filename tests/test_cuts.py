@@ -1,0 +1,130 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+
+import gnpolyak as gnp
+from gnpolyak import cuts
+from gnpolyak.arrays import precise
+from gnpolyak.problem import Point
+
+
+@given(st.integers(1, 10), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_small_nonnegative_problem_against_scipy(size, seed):
+    """½λᵀMλ − ⟨e, λ⟩ with M = AᵀA and e = Aᵀy is ½‖Aλ − y‖² up to a constant."""
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal((12, size))
+    a /= np.linalg.norm(a, axis=0)
+    y = rng.standard_normal(12)
+    with precise(True):
+        found = np.asarray(cuts.nonnegative_minimizer(jnp.asarray(a.T @ a), jnp.asarray(a.T @ y), jnp.ones(size, bool)))
+    assert np.all(found >= 0)
+    assert np.allclose(found, nnls(a, y)[0], atol=1e-7)
+
+
+def test_equal_cuts_do_not_break_the_small_problem():
+    with precise(True):
+        found = np.asarray(cuts.nonnegative_minimizer(jnp.ones((3, 3)), jnp.ones(3), jnp.array([True, True, False])))
+    assert found.sum() == pytest.approx(1.0)
+    assert found[2] == 0.0
+
+
+def bundle_of(*points):
+    bundle = cuts.begin(3, points[0])
+    for point in points[1:]:
+        bundle = cuts.push(bundle, point)
+    return bundle
+
+
+def cut(x, value, g):
+    return Point(jnp.asarray(x, float), jnp.asarray(value, float), jnp.asarray(g, float))
+
+
+def test_displacement_goes_to_the_nearest_point_below_two_cuts():
+    """f = |x₀| + 2|x₁| at (1, 1), with cuts there and at (1, −1): their common point at level 0 is the solution."""
+    with precise(True):
+        old, new = cut([1.0, -1.0], 3.0, [1.0, -2.0]), cut([1.0, 1.0], 3.0, [1.0, 2.0])
+        bundle = bundle_of(old, new)
+        step, total, sound = cuts.displacement(bundle, bundle.points.subgradient, new, jnp.asarray(3.0))
+        single = 3.0 / 5.0 * np.array([1.0, 2.0])
+    assert bool(sound)
+    assert np.allclose(step, [1.0, 1.0])
+    assert not np.allclose(step, single)
+    assert float(total) > 0
+
+
+def test_cuts_that_contradict_each_other_are_not_used():
+    with precise(True):
+        old, new = cut([-1.0], 1.0, [-1.0]), cut([1.0], 1.0, [1.0])
+        bundle = bundle_of(old, new)
+        _, _, sound = cuts.displacement(bundle, bundle.points.subgradient, new, jnp.asarray(2.0))
+    assert not bool(sound)
+
+
+def test_a_cut_that_claims_far_too_much_is_dropped():
+    with precise(True):
+        wrong, new = cut([0.0, 0.0], 100.0, [0.0, 1.0]), cut([1.0, 1.0], 3.0, [1.0, 2.0])
+        bundle = bundle_of(wrong, new)
+        step, _, sound = cuts.displacement(bundle, bundle.points.subgradient, new, jnp.asarray(3.0))
+    assert bool(sound)
+    assert np.allclose(step, 3.0 / 5.0 * np.array([1.0, 2.0]))
+
+
+def test_one_cut_is_the_papers_step_to_the_last_bit():
+    case = gnp.instances.tensor_sensing(d=20, r=2)
+    paper = gnp.minimize(case.problem, case.x0, "gnp", target=0.0)
+    one = gnp.minimize(case.problem, case.x0, "gnp", cuts=1, target=0.0)
+    assert np.array_equal(paper.history.value, one.history.value)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"n": 2, "kappa": 10.0}, {"n": 3, "kappa": 3.0}, {"n": 2, "kappa": 10.0, "m": 2000}], ids=str
+)
+def test_five_cuts_save_a_third_of_the_calls(setting):
+    ratios = []
+    for seed in range(3):
+        case = gnp.instances.tensor_sensing(seed=seed, **setting)
+        paper, several = (gnp.minimize(case.problem, case.x0, "gnp", cuts=k, target=0.0) for k in (1, 5))
+        assert several.success
+        ratios.append(paper.calls / several.calls)
+    assert np.median(ratios) >= 1.5
+    assert min(ratios) >= 1 / 1.1
+
+
+@pytest.mark.parametrize("method", ["polyak", "scaledsm", "gnp", "lmm"])
+@pytest.mark.parametrize("k", [2, 10])
+def test_cuts_work_with_every_method(method, k):
+    case = gnp.instances.tensor_sensing(d=20, r=2, kappa=3.0)
+    one, several = (gnp.minimize(case.problem, case.x0, method, cuts=c, target=0.0) for c in (1, k))
+    assert several.success
+    assert several.calls <= 1.1 * one.calls
+
+
+@pytest.mark.parametrize("solver", ["dense", "lsmr", "cg"])
+def test_cuts_with_the_solvers_of_autodiff_maps(solver):
+    a = np.random.default_rng(0).standard_normal((30, 4))
+    x = np.arange(1.0, 5.0)
+    problem = gnp.composite(lambda x, a: (a @ x) ** 3, gnp.L1((a @ x) ** 3), args=(a,))
+    res = gnp.minimize(problem, x + 0.05, gnp.GNP(solver=solver, cuts=4), target=0.0)
+    assert res.success
+    assert np.allclose(res.x, x, atol=1e-8)
+
+
+def test_cuts_inside_vmap():
+    case = gnp.instances.tensor_sensing(d=12, r=2, kappa=2.0)
+    method, target = gnp.Auto(), gnp.Known(0.0)
+
+    def solve(x):
+        def body(state, _):
+            return gnp.step(case.problem, method, target, state)[0], None
+
+        return jax.lax.scan(body, gnp.init(case.problem, method, target, x), None, length=60)[0]
+
+    with precise(True):
+        state = jax.vmap(solve)(jnp.stack([jnp.asarray(case.x0), jnp.asarray(case.truth)]))
+    assert state.status.tolist() == [gnp.Status.TARGET_REACHED] * 2
+    assert state.calls.tolist() == [gnp.minimize(case.problem, case.x0, target=0.0).calls, 1]

@@ -74,13 +74,24 @@ class Composite(eqx.Module):
             raise self.map.lacking(self.sensing.needs)
         self.map.check(x)
         self.sensing.check(x)
-        z = jax.eval_shape(lambda x: self.sensing.measure(self.map, x)[0], x)
+        z = _measurements.eval_shape(self, x)
         self.penalty.check(z.shape)
         _check_penalty(self.penalty, z)
 
 
+# Traced through jit only because jit remembers: checking the same problem again costs no second trace.
+@jax.jit
+def _measurements(problem: Composite, x: Tree) -> Array:
+    return problem.sensing.measure(problem.map, x)[0]
+
+
+@jax.jit
+def _penalised(penalty: Penalty, z: Array) -> tuple[Array, Array]:
+    return penalty.value(z), penalty.subgradient(z)
+
+
 def _check_penalty(penalty: Penalty, z: jax.ShapeDtypeStruct) -> None:
-    value, v = jax.eval_shape(penalty.value, z), jax.eval_shape(penalty.subgradient, z)
+    value, v = _penalised.eval_shape(penalty, z)
     if value.shape != () or v.shape != z.shape:
         raise InputError(
             given=f"{type(penalty).__name__} with a value of shape {value.shape} and a subgradient of shape {v.shape}",

@@ -31,7 +31,8 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg,unused-ignor
 def _recipe(path: Path) -> Any:
     # By path: importing the package would import jax, which the build environment does not have.
     spec = importlib.util.spec_from_file_location("gnpolyak_native_build", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -90,4 +90,3 @@ def _run(command: list[str]) -> None:
         lines = done.stderr.strip().splitlines() or ["no message"]
         reason = next((line for line in lines if "error" in line), lines[0])
         raise BuildError(f"the C++ compiler failed at build time: {reason[:200]}")
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import click
 
@@ -25,7 +26,7 @@ def info(as_json: bool) -> None:
     click.echo(json.dumps(report, ensure_ascii=False) if as_json else _text(report))
 
 
-def _text(report: dict[str, object]) -> str:
+def _text(report: Mapping[str, object]) -> str:
     def words(value: object) -> str:
         if isinstance(value, dict):
             return ", ".join(f"{name} {version}" for name, version in value.items())

@@ -187,14 +187,7 @@ def scipy_soft_l1(case: gnp.instances.Instance, evaluations: int) -> Callable[[]
 
     def call() -> float:
         found = optimize.least_squares(
-            residual,
-            case.x0.ravel(),
-            jacobian,
-            loss="soft_l1",
-            max_nfev=evaluations,
-            xtol=1e-15,
-            ftol=1e-15,
-            gtol=1e-15,
+            residual, case.x0.ravel(), jacobian, loss="soft_l1", max_nfev=evaluations, **tolerances
         )
         value, first = np.abs(residual(found.x)).sum(), np.abs(residual(case.x0.ravel())).sum()
         return float((value - case.target) / (first - case.target))

@@ -31,9 +31,11 @@ def table(rows: Sequence[Row]) -> str:
     """A table in plain text, which needs nothing installed and survives a log file."""
     lines = [HEADINGS, *(cells(row) for row in rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+
+    def padded(line: Sequence[str]) -> str:
+        return "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+
+    return "\n".join(padded(line) for line in lines)
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:

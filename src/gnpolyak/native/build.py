@@ -22,7 +22,7 @@ NOTE = "_oracle.txt"
 
 _COMMON = ["-O3", "-std=c++17", "-fPIC", "-fvisibility=hidden", "-Wall"]
 # Register width in bytes and rows in a register tile, next to the compiler's flags.
-_BASELINE = {"baseline": (16, 2, [])}
+_BASELINE: dict[str, tuple[int, int, list[str]]] = {"baseline": (16, 2, [])}
 _X86 = {
     "avx2": (32, 2, ["-mavx2", "-mfma"]),
     "avx512": (64, 4, ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mavx2", "-mfma"]),

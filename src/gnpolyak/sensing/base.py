@@ -34,7 +34,7 @@ class Sensing(eqx.Module):
         """A(c(x)), and the pullback v ↦ Jᵀ(Aᵀv) at the same point."""
 
     def evaluate(self, c: Map, penalty: Penalty, x: Tree) -> tuple[Array, Tree]:
-        """The oracle: h(A(c(x))) and Jᵀ(Aᵀv) for the penalty's v ∈ ∂h. An operator that knows a faster way overrides."""
+        """The oracle: h(A(c(x))) and Jᵀ(Aᵀv) for the penalty's v ∈ ∂h. Override where there is a faster way."""
         z, pullback = self.measure(c, x)
         return penalty.value(z), pullback(penalty.subgradient(z))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -64,9 +63,9 @@ class PowerSensing(Sensing):
 
     def evaluate(self, c: Map, penalty: Penalty, x: Array) -> tuple[Array, Array]:
         # Exactly these types: a subclass may measure or penalise in its own way, which the kernel would not know.
-        known = type(self) is PowerSensing and type(c) is SymmetricCP and type(penalty) is L1
-        if known and native.supports(self.p, x, penalty.b):
-            return _fused(self, c, penalty, x)
+        if type(self) is PowerSensing and type(c) is SymmetricCP and type(penalty) is L1:  # noqa: SIM102
+            if native.supports(self.p, x, penalty.b):
+                return _fused(self, c, penalty, x)
         return super().evaluate(c, penalty, x)
 
     def cast(self, dtype: np.dtype) -> Self:
@@ -101,7 +100,6 @@ def _fused_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any
     return jax.jvp(_plain, primals, tangents)
 
 
-@functools.cache
 def _floating(storage: Any) -> np.dtype:
     dtype = np.dtype(storage)
     if dtype not in (np.float32, np.float64):

@@ -9,7 +9,7 @@ import click
 from gnpolyak.bench.runner import run_suite
 from gnpolyak.bench.specs import SUITES
 
-_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -23,4 +23,7 @@ def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     not installed are skipped with a reason; pip install 'gnpolyak[bench]' brings them. `quick` takes about a minute,
     `full` about ten, and `gpu` is for a machine where JAX and PyTorch see a GPU.
     """
+    for path in (json, figure):
+        if path is not None and not path.parent.is_dir():
+            raise click.BadParameter(f"the folder {path.parent} does not exist")
     run_suite(suite, json, figure, click.echo)

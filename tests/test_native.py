@@ -64,9 +64,7 @@ def test_agrees_with_xla(n):
     problem = gnp.Composite(gnp.SymmetricCP(n), gnp.L1(b), gnp.PowerSensing(p, q))
     with arrays.computing_in(np.dtype(np.float64)):
         point = jax.jit(lambda problem, x: problem.evaluate(x))(problem, x)
-        plain = jax.jit(lambda s, c, h, x: Sensing.evaluate(s, c, h, x))(
-            problem.sensing, problem.map, problem.penalty, x
-        )
+        plain = jax.jit(Sensing.evaluate)(problem.sensing, problem.map, problem.penalty, x)
     assert_close((point.value, point.subgradient), plain, 1e-12)
     # Two ways of summing that agree to the last bit would mean that one of them was not taken.
     assert np.any(np.asarray(point.subgradient) != np.asarray(plain[1]))
@@ -242,6 +240,6 @@ def test_the_xla_oracle_makes_no_copy_of_the_rows(n):
     p, q, b, x = data(4000, 200, 3)
     problem = gnp.Composite(gnp.SymmetricCP(n), gnp.L1(b), gnp.PowerSensing(p, q))
     with arrays.computing_in(np.dtype(np.float64)):
-        plain = jax.jit(lambda s, c, h, x: Sensing.evaluate(s, c, h, x))
+        plain = jax.jit(Sensing.evaluate)
         compiled = plain.lower(problem.sensing, problem.map, problem.penalty, x).compile()
     assert compiled.memory_analysis().temp_size_in_bytes < 0.2 * p.nbytes

@@ -32,7 +32,7 @@ class Sample:
         return Sample(self.seconds / other.seconds)
 
 
-def interleaved(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Sample]:
+def interleaved(contestants: Mapping[str, Callable[[], float]], rounds: int, pause: float = 0.05) -> dict[str, Sample]:
     """Let every contestant report its seconds once a round, in turn, after one round that does not count.
 
     The first round compiles, faults in pages and warms caches. Turn-taking spreads whatever else the machine does over
@@ -41,6 +41,8 @@ def interleaved(contestants: Mapping[str, Callable[[], float]], rounds: int) -> 
     taken: dict[str, list[float]] = {name: [] for name in contestants}
     for number in range(rounds + 1):
         for name, measure in contestants.items():
+            # PyTorch's threads spin for a while after their work is done, and would take a core from the next in turn.
+            time.sleep(pause)
             seconds = measure()
             if number:
                 taken[name].append(seconds)

@@ -243,3 +243,23 @@ def test_the_xla_oracle_makes_no_copy_of_the_rows(n):
         plain = jax.jit(Sensing.evaluate)
         compiled = plain.lower(problem.sensing, problem.map, problem.penalty, x).compile()
     assert compiled.memory_analysis().temp_size_in_bytes < 0.2 * p.nbytes
+
+
+@needs_library
+@pytest.mark.parametrize("batched", ["x", "b", "p"])
+def test_a_batch_of_problems_is_each_problem_on_its_own(batched):
+    p, q, b, x = data(50, 8, 2)
+    parts = {"p": p, "b": b, "x": x}
+    stack = np.stack([parts[batched], 2 * parts[batched]])
+
+    def evaluate(part):
+        now = {**parts, batched: part}
+        problem = gnp.Composite(gnp.SymmetricCP(2), gnp.L1(now["b"]), gnp.PowerSensing(now["p"], q))
+        point = problem.evaluate(now["x"])
+        return point.value, point.subgradient
+
+    with arrays.computing_in(np.dtype(np.float64)):
+        f, g = jax.jit(jax.vmap(evaluate))(stack)
+    for k in range(2):
+        now = {**parts, batched: stack[k]}
+        assert_close((np.asarray(f)[k], np.asarray(g)[k]), by_numpy(now["p"], q, now["b"], now["x"], 2), 1e-12)

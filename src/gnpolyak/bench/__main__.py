@@ -17,7 +17,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     parser.add_argument("--figure", type=Path, help="draw the iterations' times into this file (needs matplotlib)")
     chosen = parser.parse_args()
-    run_suite(chosen.suite, chosen.json, chosen.figure, lambda text: print(text, file=sys.stdout, flush=True))
+    run_suite(chosen.suite, chosen.json, chosen.figure, _say)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    # A suite takes minutes, and may be read through a pipe.
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ def test_a_missing_peer_is_skipped_with_a_reason(monkeypatch):
 
     monkeypatch.setattr(peers, "require", absent)
     rows = named(measure.run(Race(TINY, gap=1e-6, rounds=1)))
-    assert rows["PyTorch recipe"].median is None
-    assert rows["PyTorch recipe"].note == "skipped: torch is not installed"
+    assert rows["PyTorch recipe, CG"].median is None
+    assert rows["PyTorch recipe, CG"].note == "skipped: torch is not installed"
     assert rows["gnp"].note.endswith("calls")
 
 
@@ -87,10 +87,11 @@ def test_rows_survive_the_file(tmp_path):
     assert all(row.measure in report.table(rows) for row in rows)
 
 
-def test_the_recipe_takes_the_same_steps_as_the_library():
-    torch = pytest.importorskip("torch", reason="the paper's recipe is written in PyTorch")
+@pytest.mark.parametrize("inner", ["cg", "lsmr"])
+def test_the_recipe_takes_the_same_steps_as_the_library(inner):
+    pytest.importorskip("torch", reason="the paper's recipe is written in PyTorch")
     case = gnp.instances.tensor_sensing(d=10, r=2, n=3, kappa=2.0)
-    recipe = peers.Recipe.of(case, torch, "cpu")
+    recipe = peers.recipe(case, inner)
     x = recipe.step(recipe.x0, *recipe.oracle(recipe.x0))
     ours = gnp.minimize(case.problem, case.x0, target=case.target, tol=0.0, max_calls=2)
     np.testing.assert_allclose(recipe.oracle(x)[0].item(), ours.history.value[1], rtol=1e-8)

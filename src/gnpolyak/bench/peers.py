@@ -115,12 +115,15 @@ def floor(case: gnp.instances.Instance, calls: int) -> Callable[[], Any]:
     return call
 
 
-def recipe(case: gnp.instances.Instance) -> Recipe:
+def recipe(case: gnp.instances.Instance, inner: str = "cg") -> Recipe:
     """The paper's recipe, on the device that JAX computes on."""
+    if inner == "lsmr" and on_gpu():
+        raise SkipError("SciPy's LSMR runs on the CPU")
+    lsmr = require("scipy.sparse.linalg").lsmr if inner == "lsmr" else None
     torch = require("torch")
     if on_gpu() and not torch.cuda.is_available():
         raise SkipError("this PyTorch has no GPU")
-    return Recipe.of(case, torch, "cuda" if on_gpu() else "cpu")
+    return Recipe.of(case, torch, "cuda" if on_gpu() else "cpu", lsmr)
 
 
 def torch_autograd(case: gnp.instances.Instance, calls: int) -> Callable[[], Any]:

@@ -1,17 +1,23 @@
 """The paper's recipe in PyTorch, written from its appendix: what a reader would program, and our yardstick.
 
-A subgradient of f by automatic differentiation, then conjugate gradients started at zero on JᵀJ Z = g with the paper's
-identity for the action of JᵀJ, then Polyak's step. The action works on X and Z alone, so nothing of size dⁿ appears.
+A subgradient of f by automatic differentiation, then JᵀJ Z = g solved from zero with the paper's identity for the
+action of JᵀJ, then Polyak's step. The text solves by conjugate gradients; its authors' public code by SciPy's LSMR,
+which crosses between PyTorch and NumPy at every product. Both are here.
 """
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import gnpolyak as gnp
+
+# How exactly either solver solves: near rounding, as the library itself does.
+_RTOL = 1e-12
 
 
 class Data(NamedTuple):
@@ -46,9 +52,11 @@ class Recipe:
     x0: Any
     n: int
     target: float
+    lsmr: Callable[..., Any] | None
+    """SciPy's LSMR, or None for conjugate gradients."""
 
     @classmethod
-    def of(cls, case: gnp.instances.Instance, torch: Any, device: str) -> Recipe:
+    def of(cls, case: gnp.instances.Instance, torch: Any, device: str, lsmr: Any = None) -> Recipe:
         """The recipe on an instance, with its data on `device`."""
 
         def tensor(array: Any) -> Any:
@@ -56,7 +64,7 @@ class Recipe:
             return torch.tensor(np.asarray(array), device=device)
 
         data = Data.of(case)
-        return cls(torch, tensor(data.p), tensor(data.q), tensor(data.b), tensor(case.x0), data.n, case.target)
+        return cls(torch, tensor(data.p), tensor(data.q), tensor(data.b), tensor(case.x0), data.n, case.target, lsmr)
 
     def oracle(self, x: Any) -> tuple[Any, Any]:
         """f(x) and a subgradient, by automatic differentiation."""
@@ -66,12 +74,27 @@ class Recipe:
         (g,) = self.torch.autograd.grad(value, leaf)
         return value.detach(), g
 
-    def direction(self, x: Any, g: Any, rtol: float = 1e-12) -> Any:
-        """The minimum-norm solution of JᵀJ s = g by conjugate gradients from zero."""
+    def direction(self, x: Any, g: Any) -> Any:
+        """The minimum-norm solution of JᵀJ s = g."""
+        return self._by_cg(x, g) if self.lsmr is None else self._by_lsmr(self.lsmr, x, g)
+
+    def _by_lsmr(self, lsmr: Callable[..., Any], x: Any, g: Any) -> Any:
+        linalg = importlib.import_module("scipy.sparse.linalg")
+        gram, size = x.T @ x, g.numel()
+
+        def product(flat: np.ndarray) -> np.ndarray:
+            z = self.torch.from_numpy(flat.reshape(g.shape))
+            return self._gram_action(x, gram, z).numpy().ravel()
+
+        operator = linalg.LinearOperator((size, size), matvec=product, rmatvec=product, dtype=np.float64)
+        found = lsmr(operator, g.numpy().ravel(), atol=_RTOL, btol=_RTOL, conlim=0, maxiter=10 * size)
+        return self.torch.from_numpy(found[0].reshape(g.shape))
+
+    def _by_cg(self, x: Any, g: Any) -> Any:
         s = self.torch.zeros_like(g)
         residual, towards = g.clone(), g.clone()
         square = float((residual * residual).sum())
-        stop = rtol**2 * square
+        stop = _RTOL**2 * square
         gram = x.T @ x
         for _ in range(10 * g.numel()):
             if square <= stop:

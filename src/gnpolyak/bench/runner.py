@@ -17,10 +17,10 @@ def run_suite(name: str, json: Path | None, figure: Path | None, say: Callable[[
     for spec in SUITES[name]:
         measured = run(spec)
         rows += measured
-        say(report.table(measured) + "\n")
         if json is not None:
             # After every piece: a suite that is cut short keeps what it has.
             save(json, f"gnpolyak bench --suite {name}", rows)
+        say(report.table(measured) + "\n")
     if figure is not None:
         report.plot(rows, figure)
     return rows

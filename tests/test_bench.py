@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak import facts
+from gnpolyak import facts, solve
 from gnpolyak.bench import docs, measure, peers, report
 from gnpolyak.bench.clock import Sample, interleaved
 from gnpolyak.bench.rows import load, save
@@ -74,6 +74,16 @@ def test_ranks_and_overhead_have_rows():
     assert len(rows) == 8
     first, second = measure.run(Overhead(TINY, rounds=3))
     assert first.median > second.median
+
+
+def test_a_second_solve_of_the_same_shapes_compiles_nothing():
+    cases = [gnp.instances.tensor_sensing(d=7, r=2, kappa=2.0, seed=seed) for seed in range(2)]
+    compiled = []
+    for case in cases:
+        gnp.minimize(case.problem, case.x0, target=case.target)
+        compiled.append((solve._start._cache_size(), solve._chunk._cache_size()))
+    assert compiled[0] == compiled[1]
+    assert min(compiled[0]) > 0
 
 
 def test_rows_survive_the_file(tmp_path):

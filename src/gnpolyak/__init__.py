@@ -1,6 +1,6 @@
 """Sharp, nonsmooth, ill-conditioned composite optimisation: minimise h(c(x))."""
 
-from gnpolyak import instances
+from gnpolyak import instances, native
 from gnpolyak._version import __version__
 from gnpolyak.errors import InputError
 from gnpolyak.iteration import Info, State, init, step
@@ -47,5 +47,6 @@ __all__ = [
     "init",
     "instances",
     "minimize",
+    "native",
     "step",
 ]

@@ -1,4 +1,4 @@
-"""The command line: `gnpolyak demo` and `gnpolyak run`."""
+"""The command line: `gnpolyak demo` and `gnpolyak run`, with `bench` and `info` from their own modules."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ except ImportError as error:
     sys.exit(f"The command line needs {error.name}: pip install 'gnpolyak[cli]'")
 
 import gnpolyak as gnp
+from gnpolyak.bench.command import bench
+from gnpolyak.info import info
 from gnpolyak.methods import METHODS
 
 _DEMO_KAPPAS = (1.0, 10.0, 100.0)
@@ -35,7 +37,12 @@ def main() -> None:
       gnpolyak demo                     GNP, ScaledSM and Polyak as the conditioning worsens
       gnpolyak run --kappa 100          one solve, with its figures
       gnpolyak run --p-fail 0.2 --lower-bound 0     outliers, and the optimum not known
+      gnpolyak info                     versions, devices, and which oracle is in use
     """
+
+
+main.add_command(bench)
+main.add_command(info)
 
 
 @main.command()

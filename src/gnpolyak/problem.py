@@ -7,8 +7,10 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import numpy as np
 from jax import Array
 
+from gnpolyak import arrays
 from gnpolyak.errors import InputError
 from gnpolyak.maps import AutodiffMap, Map
 from gnpolyak.penalties import Penalty
@@ -45,12 +47,15 @@ class Composite(eqx.Module):
 
     def evaluate(self, x: Tree) -> Point:
         """One oracle call: f(x) and g = Jᵀ(Aᵀv) for one v ∈ ∂h(A(c(x)))."""
-        z, pullback = self.sensing.measure(self.map, x)
-        return Point(x, self.penalty.value(z), pullback(self.penalty.subgradient(z)))
+        return Point(x, *self.sensing.evaluate(self.map, self.penalty, x))
 
     def image_subgradient(self, x: Tree) -> Array:
         """The subgradient v of h at the image c(x) itself, where the image is what is measured."""
         return self.penalty.subgradient(self.map(x))
+
+    def cast(self, dtype: np.dtype) -> Composite:
+        """The problem with its numbers in `dtype`, except those a sensing operator was asked to store otherwise."""
+        return Composite(arrays.cast(self.map, dtype), arrays.cast(self.penalty, dtype), self.sensing.cast(dtype))
 
     @property
     def offers(self) -> frozenset[str]:
@@ -69,13 +74,24 @@ class Composite(eqx.Module):
             raise self.map.lacking(self.sensing.needs)
         self.map.check(x)
         self.sensing.check(x)
-        z = jax.eval_shape(lambda x: self.sensing.measure(self.map, x)[0], x)
+        z = _measurements.eval_shape(self, x)
         self.penalty.check(z.shape)
         _check_penalty(self.penalty, z)
 
 
+# Traced through jit only because jit remembers: checking the same problem again costs no second trace.
+@jax.jit
+def _measurements(problem: Composite, x: Tree) -> Array:
+    return problem.sensing.measure(problem.map, x)[0]
+
+
+@jax.jit
+def _penalised(penalty: Penalty, z: Array) -> tuple[Array, Array]:
+    return penalty.value(z), penalty.subgradient(z)
+
+
 def _check_penalty(penalty: Penalty, z: jax.ShapeDtypeStruct) -> None:
-    value, v = jax.eval_shape(penalty.value, z), jax.eval_shape(penalty.subgradient, z)
+    value, v = _penalised.eval_shape(penalty, z)
     if value.shape != () or v.shape != z.shape:
         raise InputError(
             given=f"{type(penalty).__name__} with a value of shape {value.shape} and a subgradient of shape {v.shape}",

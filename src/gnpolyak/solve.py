@@ -163,7 +163,7 @@ def minimize(
     arguments.check_callback(callback)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype), progress_bar(progress, limits.calls, chosen.name) as report:
-        run = _Run(problem=arrays.cast(problem, dtype), method=chosen, target=rule, convert=convert)
+        run = _Run(problem=problem.cast(dtype), method=chosen, target=rule, convert=convert)
         res = run.loop(x, limits, [observer for observer in (callback, report) if observer is not None])
         return _finish(run.problem, res, convert, polish)
 

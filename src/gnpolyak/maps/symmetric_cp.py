@@ -86,7 +86,8 @@ class SymmetricCP(Map):
         products = rows @ x
 
         def pullback(weights: Array) -> Array:
-            return self.n * rows.T @ (weights[:, None] * products ** (self.n - 1))
+            # n goes with the small factor: n * rows.T @ … would form a scaled copy of all rows first.
+            return rows.T @ (self.n * weights[:, None] * products ** (self.n - 1))
 
         return jnp.sum(products**self.n, axis=1), pullback
 

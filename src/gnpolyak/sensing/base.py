@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import equinox as eqx
+import numpy as np
 from jax import Array
 
+from gnpolyak import arrays
 from gnpolyak.maps.base import Map
+from gnpolyak.penalties import Penalty
 from gnpolyak.trees import Tree
 
 
@@ -29,6 +32,15 @@ class Sensing(eqx.Module):
     @abc.abstractmethod
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         """A(c(x)), and the pullback v ↦ Jᵀ(Aᵀv) at the same point."""
+
+    def evaluate(self, c: Map, penalty: Penalty, x: Tree) -> tuple[Array, Tree]:
+        """The oracle: h(A(c(x))) and Jᵀ(Aᵀv) for the penalty's v ∈ ∂h. Override where there is a faster way."""
+        z, pullback = self.measure(c, x)
+        return penalty.value(z), pullback(penalty.subgradient(z))
+
+    def cast(self, dtype: np.dtype) -> Self:
+        """These measurements with their numbers in `dtype`."""
+        return arrays.cast(self, dtype)
 
     def check(self, x: Tree) -> None:
         """Raise InputError when these measurements cannot be taken of the image of x."""

@@ -1,0 +1,198 @@
+"""The contestants: each is a function that does its work once, or a reason why it cannot take part."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+import gnpolyak as gnp
+from gnpolyak import arrays, native
+from gnpolyak.bench.recipe import Data, Recipe
+
+F64 = np.dtype(np.float64)
+LARGEST_JACOBIAN = 500_000
+
+
+class SkipError(Exception):
+    """Why a contestant does not take part."""
+
+
+class PlainSensing(gnp.PowerSensing):
+    """The same measurements by XLA alone: the kernel serves `PowerSensing` itself, not its subclasses."""
+
+    def __init__(self, p: Array, q: Array) -> None:
+        super().__init__(p, q)
+
+
+def require(package: str) -> Any:
+    """The package, or a SkipError that says how to get it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise SkipError(f"{package} is not installed: pip install 'gnpolyak[bench]'") from error
+
+
+def on_gpu() -> bool:
+    """Tell whether JAX computes on a GPU here."""
+    return jax.default_backend() == "gpu"
+
+
+def plain(case: gnp.instances.Instance) -> gnp.Composite:
+    """The instance's problem with XLA's oracle."""
+    data = Data.of(case)
+    return gnp.Composite(case.problem.map, case.problem.penalty, PlainSensing(data.p, data.q))
+
+
+def stored_as_float32(case: gnp.instances.Instance) -> gnp.Composite:
+    """The instance's problem with rows kept in float32."""
+    require_native()
+    data = Data.of(case)
+    rows = gnp.PowerSensing(data.p, data.q, storage=np.float32)
+    return gnp.Composite(case.problem.map, case.problem.penalty, rows)
+
+
+def require_native() -> None:
+    """SkipError unless the fused oracle is in use."""
+    state = native.status()
+    if on_gpu() or not state.available:
+        raise SkipError("the fused oracle is for CPUs" if on_gpu() else f"no fused oracle: {state.reason}")
+
+
+def iterations(problem: gnp.Composite, case: gnp.instances.Instance, calls: int) -> Callable[[], float]:
+    """Seconds per oracle call in the library's own loop, which does not count compilation."""
+
+    def measure() -> float:
+        res = gnp.minimize(problem, case.x0, target=case.target, tol=0.0, max_calls=calls)
+        return res.seconds / res.calls
+
+    return measure
+
+
+@jax.jit
+def _oracle_loop(problem: gnp.Composite, x: Array, calls: Array) -> tuple[Array, Array]:
+    def again(_: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        x, _ = carry
+        point = problem.evaluate(x)
+        # The next call depends on this one, by an amount too small to matter: otherwise XLA would hoist it.
+        return x - 1e-14 * point.subgradient, point.value
+
+    return lax.fori_loop(0, calls, again, (x, jnp.zeros((), x.dtype)))
+
+
+def oracle(problem: gnp.Composite, case: gnp.instances.Instance, calls: int) -> Callable[[], Any]:
+    """`calls` oracle calls in one compiled loop, as a solve makes them."""
+    x = arrays.as_real_array(case.x0, "x0")
+
+    def call() -> Any:
+        with arrays.computing_in(F64):
+            return jax.block_until_ready(_oracle_loop(problem, x, calls))
+
+    return call
+
+
+@jax.jit
+def _sum_of(p: Array, q: Array) -> Array:
+    return jnp.sum(p) + jnp.sum(q)
+
+
+def floor(case: gnp.instances.Instance, calls: int) -> Callable[[], Any]:
+    """`calls` reads of P and Q: by the library's own reader on a CPU, by XLA's reduction on a GPU."""
+    if not on_gpu():
+        require_native()
+    read = _sum_of if on_gpu() else jax.jit(native.read_once)
+    data = Data.of(case)
+
+    def call() -> None:
+        with arrays.computing_in(F64):
+            jax.block_until_ready([read(data.p, data.q) for _ in range(calls)])
+
+    return call
+
+
+def recipe(case: gnp.instances.Instance, inner: str = "cg") -> Recipe:
+    """The paper's recipe, on the device that JAX computes on."""
+    if inner == "lsmr" and on_gpu():
+        raise SkipError("SciPy's LSMR runs on the CPU")
+    lsmr = require("scipy.sparse.linalg").lsmr if inner == "lsmr" else None
+    torch = require("torch")
+    if on_gpu() and not torch.cuda.is_available():
+        raise SkipError("this PyTorch has no GPU")
+    return Recipe.of(case, torch, "cuda" if on_gpu() else "cpu", lsmr)
+
+
+def torch_autograd(case: gnp.instances.Instance, calls: int) -> Callable[[], Any]:
+    """`calls` oracle calls by PyTorch's autograd."""
+    solver = recipe(case)
+
+    def call() -> float:
+        values = [solver.oracle(solver.x0)[0] for _ in range(calls)]
+        return float(values[-1])
+
+    return call
+
+
+def optax_polyak(case: gnp.instances.Instance, calls: int, gap: float) -> Callable[[], float]:
+    """`optax.polyak_sgd` on f, in a compiled loop with the same stopping rule; returns the relative gap."""
+    optax = require("optax")
+    problem, target = plain(case), case.target
+    method = optax.polyak_sgd(max_learning_rate=np.inf, f_min=target)
+
+    @jax.jit
+    def solve(problem: gnp.Composite, x: Array) -> Array:
+        def value(x: Array) -> Array:
+            return problem.penalty.value(problem.sensing.measure(problem.map, x)[0])
+
+        first = value(x) - target
+
+        def going(carry: Any) -> Array:
+            return (carry[2] - target > gap * first) & (carry[3] < calls)
+
+        def step(carry: Any) -> Any:
+            x, state, _, count = carry
+            f, g = jax.value_and_grad(value)(x)
+            update, state = method.update(g, state, x, value=f)
+            return optax.apply_updates(x, update), state, f, count + 1
+
+        final = lax.while_loop(going, step, (x, method.init(x), value(x), 0))
+        return (final[2] - target) / first
+
+    def call() -> float:
+        with arrays.computing_in(F64):
+            return float(solve(problem, jnp.asarray(case.x0)))
+
+    return call
+
+
+def scipy_soft_l1(case: gnp.instances.Instance, evaluations: int) -> Callable[[], float]:
+    """SciPy's robust least squares on the residuals; returns the relative gap in the l1 value."""
+    optimize = require("scipy.optimize")
+    numbers = case.settings["m"] * case.x0.size
+    if numbers > LARGEST_JACOBIAN:
+        raise SkipError(f"its dense Jacobian has {numbers:,} entries, and is factorised at every step")
+    data = Data.of(case)
+    p, q, b, n = np.asarray(data.p), np.asarray(data.q), np.asarray(data.b), data.n
+    shape, tolerances = case.x0.shape, dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15)
+
+    def residual(flat: np.ndarray) -> np.ndarray:
+        x = flat.reshape(shape)
+        return ((p @ x) ** n).sum(1) - ((q @ x) ** n).sum(1) - b
+
+    def jacobian(flat: np.ndarray) -> np.ndarray:
+        x = flat.reshape(shape)
+        plus, minus = (p @ x) ** (n - 1), (q @ x) ** (n - 1)
+        return n * (p[:, :, None] * plus[:, None, :] - q[:, :, None] * minus[:, None, :]).reshape(len(b), -1)
+
+    def call() -> float:
+        found = optimize.least_squares(
+            residual, case.x0.ravel(), jacobian, loss="soft_l1", max_nfev=evaluations, **tolerances
+        )
+        value, first = np.abs(residual(found.x)).sum(), np.abs(residual(case.x0.ravel())).sum()
+        return float((value - case.target) / (first - case.target))
+
+    return call

@@ -1,0 +1,118 @@
+"""What is measured: frozen descriptions, grouped into suites."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Size:
+    """An instance of the paper's tensor sensing; m = 8dr (or 8ndr) unless given."""
+
+    d: int
+    r: int = 5
+    n: int = 2
+    m: int | None = None
+    kappa: float = 3.0
+
+    @property
+    def label(self) -> str:
+        """How tables call it."""
+        return f"d={self.d} r={self.r} n={self.n} m={self.rows}"
+
+    @property
+    def rows(self) -> int:
+        """The number of measurements."""
+        return 8 * self.d * self.r * (1 if self.n == 2 else self.n) if self.m is None else self.m
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Time of one iteration against the peers and the one-read floor."""
+
+    size: Size
+    calls: int
+    """Oracle calls in one timing."""
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The oracle against XLA's over ranks and orders, on data of one size."""
+
+    d: int
+    m: int
+    ranks: tuple[int, ...]
+    orders: tuple[int, ...]
+    calls: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the time of an iteration grows with one dimension of the problem."""
+
+    dimension: str
+    sizes: tuple[Size, ...]
+    calls: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Race:
+    """Time to a relative gap, for the methods and the peers."""
+
+    size: Size
+    gap: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Peak memory of a solve in a process of its own, over the size of the measurements."""
+
+    size: Size
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """A problem too small to matter: time to compile, and what a second `minimize` costs beside its loop."""
+
+    size: Size
+    rounds: int
+
+
+Spec = Iteration | Ranks | Growth | Race | Memory | Overhead
+
+LARGE = Size(d=1000)
+MEDIUM = Size(d=100)
+SMALL = Size(d=30, r=3, kappa=10.0)
+
+_RANKS = (1, 3, 5, 8, 16, 32)
+
+SUITES: dict[str, tuple[Spec, ...]] = {
+    "quick": (
+        Iteration(MEDIUM, calls=20, rounds=9),
+        Race(SMALL, gap=1e-8, rounds=3),
+        Overhead(Size(d=10, r=2), rounds=15),
+    ),
+    "full": (
+        Iteration(MEDIUM, calls=20, rounds=21),
+        Iteration(LARGE, calls=8, rounds=11),
+        Ranks(d=200, m=8000, ranks=_RANKS, orders=(2, 3, 4, 6), calls=5, rounds=7),
+        Growth("d", tuple(Size(d=d, m=8000) for d in (125, 250, 500, 1000)), calls=10, rounds=5),
+        Growth("m", tuple(Size(d=500, m=m) for m in (5000, 10000, 20000, 40000)), calls=10, rounds=5),
+        Growth("r", tuple(Size(d=500, r=r, m=10000) for r in _RANKS), calls=10, rounds=5),
+        Growth("n", tuple(Size(d=500, n=n, m=10000) for n in (2, 3, 4, 6)), calls=10, rounds=5),
+        Race(SMALL, gap=1e-8, rounds=5),
+        Race(Size(d=100, kappa=10.0), gap=1e-8, rounds=5),
+        Memory(LARGE),
+        Overhead(Size(d=10, r=2), rounds=31),
+    ),
+    "gpu": (
+        Iteration(MEDIUM, calls=40, rounds=11),
+        Iteration(LARGE, calls=40, rounds=11),
+        Race(Size(d=100, kappa=10.0), gap=1e-8, rounds=3),
+        Overhead(Size(d=10, r=2), rounds=15),
+    ),
+}

@@ -1,0 +1,44 @@
+"""What this installation is made of: versions, devices, and the oracle in use."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+import jax
+
+from gnpolyak import native
+from gnpolyak._version import __version__
+
+_PACKAGES = ("jax", "jaxlib", "numpy", "equinox", "lineax", "scipy", "torch", "optax")
+
+
+def versions() -> dict[str, str]:
+    """The versions of this package and of those it meets, as far as they are installed."""
+    found = {"gnpolyak": __version__}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def devices() -> list[str]:
+    """The devices JAX sees, the one it computes on first."""
+    return [f"{device.platform}:{device.id} {device.device_kind}" for device in jax.devices()]
+
+
+def oracle() -> str:
+    """Which oracle serves power measurements under the L1 penalty, and why."""
+    state = native.status()
+    if jax.default_backend() != "cpu":
+        return f"XLA (computing on {jax.default_backend()}; the fused oracle is for CPUs)"
+    if not state.available:
+        return f"XLA ({state.reason})"
+    return f"fused C++ for {state.instruction_set} ({state.reason})"
+
+
+def threads() -> str:
+    """How many threads the fused oracle may use."""
+    limit = native.status().threads
+    return f"at most {limit}" if limit else "as many as XLA has, one a core"

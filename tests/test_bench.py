@@ -1,0 +1,138 @@
+"""The benchmark on problems small enough to run in a moment: it measures what it says it measures."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gnpolyak as gnp
+from gnpolyak import facts, solve
+from gnpolyak.bench import docs, measure, peers, report
+from gnpolyak.bench.clock import Sample, interleaved
+from gnpolyak.bench.rows import load, save
+from gnpolyak.bench.specs import Growth, Iteration, Overhead, Race, Ranks, Size
+
+TINY = Size(d=6, r=2, kappa=2.0)
+
+
+def named(rows):
+    return {row.contestant: row for row in rows}
+
+
+def test_rounds_take_turns_and_the_first_does_not_count():
+    order = []
+
+    def contestant(name):
+        def run():
+            order.append(name)
+            return float(len(order))
+
+        return run
+
+    samples = interleaved({"a": contestant("a"), "b": contestant("b")}, rounds=2)
+    assert order == ["a", "b"] * 3
+    assert samples["a"].seconds.tolist() == [3.0, 5.0]
+    assert samples["b"].over(samples["a"]).seconds.tolist() == [4 / 3, 6 / 5]
+
+
+def test_a_sample_states_its_spread():
+    sample = Sample(np.array([1.0, 2.0, 3.0, 4.0, 100.0]))
+    assert sample.median == 3.0
+    assert sample.spread == (2.0, 4.0)
+
+
+def test_an_iteration_is_compared_with_xla():
+    rows = named(measure.run(Iteration(TINY, calls=3, rounds=2)))
+    assert rows["gnpolyak"].median > 0
+    assert rows["plain XLA"].against == "gnpolyak"
+    assert rows["plain XLA"].ratio > 0
+
+
+def test_a_missing_peer_is_skipped_with_a_reason(monkeypatch):
+    def absent(package):
+        raise peers.SkipError(f"{package} is not installed")
+
+    monkeypatch.setattr(peers, "require", absent)
+    rows = named(measure.run(Race(TINY, gap=1e-6, rounds=1)))
+    assert rows["PyTorch recipe, CG"].median is None
+    assert rows["PyTorch recipe, CG"].note == "skipped: torch is not installed"
+    assert rows["gnp"].note.endswith("calls")
+
+
+def test_growth_fits_an_exponent():
+    rows = measure.run(Growth("m", tuple(Size(d=40, m=m) for m in (500, 20000)), calls=3, rounds=3))
+    assert rows[-1].case == "fitted exponent"
+    assert 0 < rows[-1].median < 2
+
+
+def test_ranks_and_overhead_have_rows():
+    rows = measure.run(Ranks(d=8, m=50, ranks=(1, 2), orders=(2, 3), calls=2, rounds=1))
+    assert len(rows) == 8
+    first, second = measure.run(Overhead(TINY, rounds=3))
+    assert first.median > second.median
+
+
+def test_a_second_solve_of_the_same_shapes_compiles_nothing():
+    cases = [gnp.instances.tensor_sensing(d=7, r=2, kappa=2.0, seed=seed) for seed in range(2)]
+    compiled = []
+    for case in cases:
+        gnp.minimize(case.problem, case.x0, target=case.target)
+        compiled.append((solve._start._cache_size(), solve._chunk._cache_size()))
+    assert compiled[0] == compiled[1]
+    assert min(compiled[0]) > 0
+
+
+def test_rows_survive_the_file(tmp_path):
+    rows = measure.run(Overhead(TINY, rounds=1))
+    save(tmp_path / "rows.json", "the command", rows)
+    content, found = load(tmp_path / "rows.json")
+    assert found == rows
+    assert content["command"] == "the command"
+    assert content["environment"]["versions"]["gnpolyak"] == gnp.__version__
+    assert content["environment"]["oracle"] == facts.oracle()
+    assert all(row.measure in report.table(rows) for row in rows)
+
+
+@pytest.mark.parametrize("inner", ["cg", "lsmr"])
+def test_the_recipe_takes_the_same_steps_as_the_library(inner):
+    pytest.importorskip("torch", reason="the paper's recipe is written in PyTorch")
+    case = gnp.instances.tensor_sensing(d=10, r=2, n=3, kappa=2.0)
+    recipe = peers.recipe(case, inner)
+    x = recipe.step(recipe.x0, *recipe.oracle(recipe.x0))
+    ours = gnp.minimize(case.problem, case.x0, target=case.target, tol=0.0, max_calls=2)
+    np.testing.assert_allclose(recipe.oracle(x)[0].item(), ours.history.value[1], rtol=1e-8)
+
+
+def test_it_runs_without_the_command_lines_packages(tmp_path):
+    code = "import sys; sys.modules['click'] = sys.modules['rich'] = None; import gnpolyak.bench.runner, gnpolyak.facts"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_info_names_the_oracle():
+    click_testing = pytest.importorskip("click.testing", reason="the command line is an extra")
+    from gnpolyak.cli import main
+
+    found = click_testing.CliRunner().invoke(main, ["info", "--json"])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.output)["oracle"] == facts.oracle()
+    assert facts.oracle() in click_testing.CliRunner().invoke(main, ["info"]).output
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path):
+    click_testing = pytest.importorskip("click.testing", reason="the command line is an extra")
+    from gnpolyak.cli import main
+
+    found = click_testing.CliRunner().invoke(main, ["bench", "--json", str(tmp_path / "absent" / "rows.json")])
+    assert found.exit_code == 2
+    assert "does not exist" in found.output
+
+
+def test_the_page_on_performance_is_what_the_committed_figures_say():
+    page = Path(__file__).parent.parent / "docs" / "performance.md"
+    assert page.read_text(encoding="utf-8") == docs.page(page.parent / "bench")

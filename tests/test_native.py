@@ -1,0 +1,265 @@
+"""The fused oracle against NumPy and against XLA."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import gnpolyak as gnp
+from gnpolyak import arrays, native
+from gnpolyak.native import build
+from gnpolyak.sensing import Sensing
+
+needs_library = pytest.mark.skipif(
+    not native.status().available or jax.default_backend() != "cpu", reason=f"no fused oracle: {native.status().reason}"
+)
+# m and d: single entries, sizes around vector and block lengths, and more rows than one chunk.
+SHAPES = [(1, 1), (1, 100), (3, 7), (5, 8), (127, 9), (129, 16), (130, 31), (513, 64), (1031, 100), (97, 257)]
+RANKS = [1, 2, 3, 4, 5, 6, 7, 8, 13, 32]
+
+
+def data(m, d, r, seed=0):
+    rng = np.random.default_rng([seed, m, d, r])
+    p, q = rng.standard_normal((2, m, d))
+    return p, q, rng.standard_normal(m), rng.standard_normal((d, r)) / np.sqrt(d)
+
+
+def by_numpy(p, q, b, x, n):
+    p, q = p.astype(x.dtype), q.astype(x.dtype)
+    y, u = p @ x, q @ x
+    residual = (y**n).sum(1) - (u**n).sum(1) - b
+    sign = np.sign(residual)[:, None]
+    return np.abs(residual).sum(), n * (p.T @ (sign * y ** (n - 1)) - q.T @ (sign * u ** (n - 1)))
+
+
+def fused(p, q, b, x, n):
+    with arrays.computing_in(np.result_type(x)):
+        f, g = jax.jit(native.power_l1, static_argnums=4)(p, q, b, x, n)
+    return np.asarray(f), np.asarray(g)
+
+
+def assert_close(found, expected, rtol):
+    for a, b in zip(found, expected, strict=True):
+        a, b = np.asarray(a), np.asarray(b)  # noqa: PLW2901
+        assert np.abs(a - b).max() <= rtol * np.abs(b).max()
+
+
+@needs_library
+@pytest.mark.parametrize(("m", "d"), SHAPES)
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_agrees_with_numpy_on_any_shape(m, d, n):
+    for r in RANKS:
+        args = data(m, d, r)
+        assert_close(fused(*args, n), by_numpy(*args, n), 1e-12)
+
+
+@needs_library
+@pytest.mark.parametrize("n", [2, 5])
+def test_agrees_with_xla(n):
+    p, q, b, x = data(333, 41, 6)
+    problem = gnp.Composite(gnp.SymmetricCP(n), gnp.L1(b), gnp.PowerSensing(p, q))
+    with arrays.computing_in(np.dtype(np.float64)):
+        point = jax.jit(lambda problem, x: problem.evaluate(x))(problem, x)
+        plain = jax.jit(Sensing.evaluate)(problem.sensing, problem.map, problem.penalty, x)
+    assert_close((point.value, point.subgradient), plain, 1e-12)
+    # Two ways of summing that agree to the last bit would mean that one of them was not taken.
+    assert np.any(np.asarray(point.subgradient) != np.asarray(plain[1]))
+
+
+@needs_library
+@pytest.mark.parametrize(("m", "d"), SHAPES)
+def test_float32_rows_with_float64_arithmetic_lose_nothing(m, d):
+    p, q, b, x = data(m, d, 5)
+    p, q = p.astype(np.float32), q.astype(np.float32)
+    assert_close(fused(p, q, b, x, 3), by_numpy(p, q, b, x, 3), 1e-12)
+
+
+@needs_library
+@pytest.mark.parametrize(("m", "d"), SHAPES)
+def test_float32_throughout(m, d):
+    single = [part.astype(np.float32) for part in data(m, d, 5)]
+    f, g = fused(*single, 2)
+    assert f.dtype == g.dtype == np.float32
+    assert_close((f, g), by_numpy(*(part.astype(np.float64) for part in single), 2), 1e-4)
+
+
+@needs_library
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(("i", "k"), [(0, 0), (200, 99), (399, 50)])
+def test_a_broken_row_is_seen(bad, i, k):
+    p, q, b, x = data(400, 100, 5)
+    q[i, k] = bad
+    f, g = fused(p, q, b, x, 2)
+    assert not np.isfinite(f)
+    assert not np.isfinite(g).all()
+
+
+@needs_library
+def test_zero_residuals_have_zero_subgradient():
+    rng = np.random.default_rng(0)
+    p, q, x = (rng.integers(-2, 3, shape).astype(float) for shape in ((50, 12), (50, 12), (12, 3)))
+    b = ((p @ x) ** 2).sum(1) - ((q @ x) ** 2).sum(1)
+    f, g = fused(p, q, b, x, 2)
+    assert f == 0
+    assert not g.any()
+
+
+@needs_library
+def test_no_rows_at_all():
+    f, g = fused(*data(0, 4, 2), 2)
+    assert f == 0
+    assert not g.any()
+
+
+@needs_library
+def test_the_number_of_threads_does_not_change_a_bit():
+    args = data(5000, 60, 7)
+    try:
+        native.set_num_threads(1)
+        alone = fused(*args, 3)
+        assert native.status().threads == 1
+        native.set_num_threads(None)
+        together = fused(*args, 3)
+    finally:
+        native.set_num_threads(None)
+    assert alone[0] == together[0]
+    assert np.array_equal(alone[1], together[1])
+
+
+def test_a_thread_count_must_be_one():
+    with pytest.raises(gnp.InputError, match="thread count of 0"):
+        native.set_num_threads(0)
+
+
+@needs_library
+def test_inside_vmap_scan_and_while():
+    p, q, b, x = data(300, 20, 3)
+    batch = np.stack([x, 2 * x, -x])
+    with arrays.computing_in(np.dtype(np.float64)):
+        stacked = jnp.asarray(batch)
+        f, g = jax.vmap(lambda x: native.power_l1(p, q, b, x, 3))(batch)
+        _, scanned = jax.lax.scan(lambda _, x: (None, native.power_l1(p, q, b, x, 3)[0]), None, batch)
+        looped = jax.lax.fori_loop(0, 3, lambda i, t: t + native.power_l1(p, q, b, stacked[i], 3)[0], np.float64(0))
+    for k in range(3):
+        assert_close((np.asarray(f)[k], np.asarray(g)[k]), by_numpy(p, q, b, batch[k], 3), 1e-12)
+    assert np.array_equal(np.asarray(f), np.asarray(scanned))
+    np.testing.assert_allclose(np.asarray(looped), np.asarray(f).sum(), rtol=1e-14)
+
+
+@needs_library
+def test_the_oracle_can_be_differentiated():
+    p, q, b, x = data(60, 9, 2)
+    problem = gnp.Composite(gnp.SymmetricCP(2), gnp.L1(b), gnp.PowerSensing(p, q))
+    with arrays.computing_in(np.dtype(np.float64)):
+        gradient = jax.grad(lambda x: problem.evaluate(x).value)(jnp.asarray(x))
+    assert_close([gradient], [by_numpy(p, q, b, x, 2)[1]], 1e-12)
+
+
+@needs_library
+def test_one_trace_serves_a_gpu_without_the_kernel():
+    p, q, b, x = data(60, 9, 2)
+    problem = gnp.Composite(gnp.SymmetricCP(2), gnp.L1(b), gnp.PowerSensing(p, q))
+    with arrays.computing_in(np.dtype(np.float64)):
+        traced = jax.jit(lambda problem, x: problem.evaluate(x)).trace(problem, jnp.asarray(x))
+        texts = {name: traced.lower(lowering_platforms=(name,)).as_text() for name in ("cpu", "cuda")}
+    assert "gnpolyak_power_l1" in texts["cpu"]
+    assert "gnpolyak_power_l1" not in texts["cuda"]
+
+
+SNIPPET = """
+import sys; sys.path.insert(0, {tests!r})
+from test_native import assert_close, by_numpy, data, fused
+from gnpolyak import native
+for m, d, r in ((1, 1, 1), (3, 3, 4), (130, 31, 7), (257, 100, 12)):
+    assert_close(fused(*data(m, d, r), 3), by_numpy(*data(m, d, r), 3), 1e-12)
+print(native.status().instruction_set)
+"""
+
+
+def python(code, **variables):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@needs_library
+@pytest.mark.parametrize("isa", ["baseline", "avx2"])
+def test_older_processors(isa):
+    served = python(SNIPPET.format(tests=os.path.dirname(__file__)), GNPOLYAK_ISA=isa)
+    assert served == isa or (isa == "avx2" and served == "baseline")
+
+
+def test_switched_off_it_says_so_and_xla_serves():
+    code = """
+import gnpolyak as gnp
+case = gnp.instances.tensor_sensing(d=8, r=2, kappa=2.0)
+print(gnp.minimize(case.problem, case.x0, target=case.target).success, gnp.native.status().reason)
+"""
+    assert python(code, GNPOLYAK_NATIVE="0") == "True switched off by GNPOLYAK_NATIVE=0"
+
+
+def test_without_a_compiler_the_build_leaves_a_note(tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert build.build(tmp_path) is None
+    assert "no C++ compiler" in (tmp_path / build.NOTE).read_text()
+
+
+def test_a_failing_compiler_is_quoted(tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "false")
+    assert build.build(tmp_path) is None
+    assert "failed" in (tmp_path / build.NOTE).read_text()
+
+
+@pytest.mark.parametrize("storage", [np.float32, None])
+def test_rows_keep_their_storage_through_a_solve(storage):
+    case = gnp.instances.tensor_sensing(d=12, r=2, kappa=2.0)
+    # Rows that float32 holds exactly: then storage changes the memory and nothing else.
+    rows = [np.round(np.asarray(m) * 64) / 64 for m in (case.problem.sensing.p, case.problem.sensing.q)]
+    b = np.sum((rows[0] @ case.truth) ** 2 - (rows[1] @ case.truth) ** 2, axis=1)
+    sensing = gnp.PowerSensing(*rows, storage=storage)
+    problem = gnp.Composite(gnp.SymmetricCP(2), gnp.L1(b), sensing)
+    assert problem.cast(np.dtype(np.float64)).sensing.p.dtype == (storage or np.float64)
+    res = gnp.minimize(problem, case.x0, target=0.0)
+    assert res.success
+    assert res.x.dtype == np.float64
+    assert case.recovery_error(res.x) < 1e-8
+
+
+def test_storage_must_be_a_floating_type():
+    with pytest.raises(gnp.InputError, match="storage="):
+        gnp.PowerSensing(np.ones((2, 2)), np.ones((2, 2)), storage=np.int32)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_xla_oracle_makes_no_copy_of_the_rows(n):
+    p, q, b, x = data(4000, 200, 3)
+    problem = gnp.Composite(gnp.SymmetricCP(n), gnp.L1(b), gnp.PowerSensing(p, q))
+    with arrays.computing_in(np.dtype(np.float64)):
+        plain = jax.jit(Sensing.evaluate)
+        compiled = plain.lower(problem.sensing, problem.map, problem.penalty, x).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 0.2 * p.nbytes
+
+
+@needs_library
+@pytest.mark.parametrize("batched", ["x", "b", "p"])
+def test_a_batch_of_problems_is_each_problem_on_its_own(batched):
+    p, q, b, x = data(50, 8, 2)
+    parts = {"p": p, "b": b, "x": x}
+    stack = np.stack([parts[batched], 2 * parts[batched]])
+
+    def evaluate(part):
+        now = {**parts, batched: part}
+        problem = gnp.Composite(gnp.SymmetricCP(2), gnp.L1(now["b"]), gnp.PowerSensing(now["p"], q))
+        point = problem.evaluate(now["x"])
+        return point.value, point.subgradient
+
+    with arrays.computing_in(np.dtype(np.float64)):
+        f, g = jax.jit(jax.vmap(evaluate))(stack)
+    for k in range(2):
+        now = {**parts, batched: stack[k]}
+        assert_close((np.asarray(f)[k], np.asarray(g)[k]), by_numpy(now["p"], q, now["b"], now["x"], 2), 1e-12)

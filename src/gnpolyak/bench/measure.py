@@ -61,6 +61,7 @@ def _(spec: Iteration) -> list[Row]:
 
     makers: dict[str, Callable[[], Callable[[], float]]] = {
         OURS: lambda: peers.iterations(case.problem, case, calls),
+        "gnpolyak, method auto": lambda: peers.iterations(case.problem, case, calls, "auto"),
         "float32 storage": lambda: peers.iterations(peers.stored_as_float32(case), case, calls),
         "plain XLA": lambda: peers.iterations(peers.plain(case), case, calls),
         "PyTorch recipe, LSMR": lambda: per_call(functools.partial(peers.recipe(case, "lsmr").run, calls)),
@@ -138,6 +139,7 @@ def _(spec: Race) -> list[Row]:
 
     makers = {
         "gnp": lambda: ours("gnp"),
+        "auto": lambda: ours("auto"),
         "scaledsm": lambda: ours("scaledsm"),
         "polyak": lambda: ours("polyak"),
         "PyTorch recipe, LSMR": lambda: _first_of(peers.recipe(case, "lsmr"), spec.gap),
@@ -146,7 +148,7 @@ def _(spec: Race) -> list[Row]:
         "scipy soft_l1": lambda: peers.scipy_soft_l1(case, 60),
     }
     entered, reasons = _entrants(makers)
-    own = {"gnp", "scaledsm", "polyak"} if spec.size.n == 2 else {"gnp", "polyak"}
+    own = {"gnp", "auto", "scaledsm", "polyak"} if spec.size.n == 2 else {"gnp", "auto", "polyak"}
     runners = {name: maker if name in own else theirs(name, maker) for name, maker in entered.items()}
     samples = interleaved(runners, spec.rounds)
     measure = f"time to gap {spec.gap:g}"

@@ -64,11 +64,13 @@ def require_native() -> None:
         raise SkipError("the fused oracle is for CPUs" if on_gpu() else f"no fused oracle: {state.reason}")
 
 
-def iterations(problem: gnp.Composite, case: gnp.instances.Instance, calls: int) -> Callable[[], float]:
+def iterations(
+    problem: gnp.Composite, case: gnp.instances.Instance, calls: int, method: str = "gnp"
+) -> Callable[[], float]:
     """Seconds per oracle call in the library's own loop, which does not count compilation."""
 
     def measure() -> float:
-        res = gnp.minimize(problem, case.x0, target=case.target, tol=0.0, max_calls=calls)
+        res = gnp.minimize(problem, case.x0, method, target=case.target, tol=0.0, max_calls=calls)
         return res.seconds / res.calls
 
     return measure

@@ -1,6 +1,6 @@
 """Sharp, nonsmooth, ill-conditioned composite optimisation: minimise h(c(x))."""
 
-from gnpolyak import instances
+from gnpolyak import instances, starts
 from gnpolyak._version import __version__
 from gnpolyak.errors import InputError
 from gnpolyak.iteration import Info, State, init, step
@@ -45,5 +45,6 @@ __all__ = [
     "init",
     "instances",
     "minimize",
+    "starts",
     "step",
 ]

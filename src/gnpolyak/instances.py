@@ -92,7 +92,7 @@ def tensor_sensing(
     truth = _conditioned(d, r, kappa, for_truth)
     p, plus = _measured(m, truth, n, np.dtype(dtype), for_p)
     q, minus = _measured(m, truth, n, np.dtype(dtype), for_q) if centred else (None, 0.0)
-    clean = plus - minus
+    clean: np.ndarray = plus - minus
     noise = np.where(for_noise.random(m) < p_fail, for_noise.standard_normal(m), 0.0)
     x0 = starts.near(truth, radius, for_start)
     b = clean + noise

@@ -7,7 +7,7 @@ absolute deviations fit finds them, at their true scale and whatever the outlier
 from __future__ import annotations
 
 from itertools import combinations_with_replacement, permutations
-from math import comb, factorial
+from math import comb, factorial, prod
 
 import numpy as np
 
@@ -30,8 +30,7 @@ def fit(p: np.ndarray, q: np.ndarray | None, b: np.ndarray, residual: np.ndarray
     s = p.shape[1]
     index = np.array(list(combinations_with_replacement(range(s), n)))
     # √(multiplicity): coordinates in an orthonormal basis of Sym^n, which keeps the normal equations well scaled.
-    repeats = np.array([np.unique(row, return_counts=True)[1] for row in index], dtype=object)
-    root = np.sqrt([factorial(n) / np.prod([factorial(k) for k in counts]) for counts in repeats])
+    root = np.sqrt([_multiplicity(row) for row in index.tolist()])
     features = _monomials(p, index) if q is None else _monomials(p, index) - _monomials(q, index)
     features *= root
     entries = np.zeros(len(index))
@@ -42,6 +41,11 @@ def fit(p: np.ndarray, q: np.ndarray | None, b: np.ndarray, residual: np.ndarray
     for order in permutations(range(n)):
         tensor[tuple(index[:, order].T)] = entries / root
     return tensor
+
+
+def _multiplicity(row: list[int]) -> int:
+    """How many orders the indices of an entry can be written in."""
+    return factorial(len(row)) // prod(factorial(row.count(k)) for k in set(row))
 
 
 def _monomials(z: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -72,7 +76,7 @@ def factors(tensor: np.ndarray, rank: int, rng: np.random.Generator) -> np.ndarr
     """X of shape (s, rank) with Σ xⱼ^⊗n near the tensor."""
     if tensor.ndim == 2:
         values, vectors = np.linalg.eigh(tensor)
-        return vectors[:, ::-1][:, :rank] * _lengths(values[::-1][:rank], 2)
+        return matrix_factors(values[::-1][:rank], vectors[:, ::-1][:, :rank])
     basis = np.linalg.svd(tensor.reshape(len(tensor), -1), full_matrices=False)[0][:, :rank]
     small = tensor
     for _ in range(tensor.ndim):
@@ -107,6 +111,11 @@ def _contract(tensor: np.ndarray, directions: np.ndarray) -> np.ndarray:
     for _ in range(tensor.ndim - 1):
         value = np.einsum("rkc,rc->kc", value.reshape(r, -1, u.shape[1]), u)
     return value.reshape(stack, columns)
+
+
+def matrix_factors(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """X with XXᵀ = V diag(λ) Vᵀ, negative and vanishing λ replaced by small ones."""
+    return vectors * _lengths(values, 2)
 
 
 def _lengths(shares: np.ndarray, n: int) -> np.ndarray:

@@ -20,8 +20,8 @@ from jax import Array
 
 from gnpolyak.sensing import PowerSensing
 
-# Below this dimension one d×d matrix (2 MB) is formed; above it, only products with a few columns.
-_LARGEST_DENSE = 500
+# Below this dimension one d×d matrix (320 kB) is formed; above it, only products with a few columns.
+_LARGEST_DENSE = 200
 # Products of the moment with a block, and columns in a block beyond those asked for.
 _DEPTH, _EXTRA = 10, 8
 # A weight grows with the datum up to 2 medians and falls from there to zero at 6: data of the signal's own size keep
@@ -109,16 +109,5 @@ def _block_krylov(act: Action, d: int, count: int, rng: np.random.Generator) -> 
 
 def edge(sensing: PowerSensing, w: np.ndarray, n: int, rng: np.random.Generator, trials: int) -> float:
     """The largest eigenvalue of the moment when the weights are shuffled, so that they know nothing of their rows."""
-    shuffled = (moment(sensing, rng.permutation(w), n) for _ in range(trials))
     d = sensing.p.shape[1]
-    return max(float(leading(act, d, 1, rng)[0][0]) for act in shuffled)
-
-
-def rows_in(sensing: PowerSensing, basis: np.ndarray, kept: slice) -> tuple[np.ndarray, np.ndarray | None]:
-    """PV and QV for the first measurements: their coordinates in a small space."""
-    columns = jnp.asarray(basis, sensing.p.dtype)
-    p = np.asarray(sensing.p[kept] @ columns, np.float64)
-    q = None if sensing.q is None else np.asarray(sensing.q[kept] @ columns, np.float64)
-    return p, q
-
-
+    return max(float(leading(moment(sensing, rng.permutation(w), n), d, 1, rng)[0][0]) for _ in range(trials))

@@ -91,8 +91,8 @@ def tensor_sensing(
     for_truth, for_p, for_q, for_noise, for_start = np.random.default_rng(seed).spawn(5)
     truth = _conditioned(d, r, kappa, for_truth)
     p, plus = _measured(m, truth, n, np.dtype(dtype), for_p)
-    q, minus = _measured(m, truth, n, np.dtype(dtype), for_q) if centred else (None, 0.0)
-    clean: np.ndarray = plus - minus
+    q, minus = _measured(m, truth, n, np.dtype(dtype), for_q) if centred else (None, np.zeros(m))
+    clean = plus - minus
     noise = np.where(for_noise.random(m) < p_fail, for_noise.standard_normal(m), 0.0)
     x0 = starts.near(truth, radius, for_start)
     b = clean + noise

@@ -11,9 +11,11 @@ from math import comb, factorial, prod
 
 import numpy as np
 
-# Reweighted least-squares passes of one fit, and the share of the median residual below which a residual counts as
-# small. Fits follow each other with ever better weights, so each may stop early.
-_PASSES, _SMALL = 4, 0.3
+# Reweighted least-squares passes of one fit. Fits follow each other with ever better weights, so each may stop early.
+_PASSES = 4
+# Residuals are small, and weighted alike, below 0.3 medians. Above 50 they are outliers, which reweighting alone would
+# silence too, but only after many passes.
+_SMALL, _GROSS = 0.3, 50.0
 # Pairs of random contractions tried by the simultaneous diagonalisation; the best fit is kept.
 _PAIRS = 100
 # A column is never shorter than this share of the longest, in image size: a zero column would be a critical point.
@@ -56,10 +58,10 @@ def _monomials(z: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def _reweighted(features: np.ndarray, b: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """One weighted least-squares fit, with weight 1/|residual| but for the small ones."""
+    """One weighted least-squares fit, with weight 1/|residual| but for the small and the gross ones."""
     size = np.abs(residual)
-    weight = 1.0 / np.maximum(size, max(_SMALL * float(np.median(size)), np.finfo(float).tiny ** 0.5))
-    weight /= weight.max()
+    size = size / max(float(np.median(size)), np.finfo(float).tiny)
+    weight = np.where(size < _GROSS, 1.0 / np.maximum(size, _SMALL), 0.0)
     normal = features.T @ (weight[:, None] * features)
     normal[np.diag_indices_from(normal)] += 1e-10 * np.trace(normal) / len(normal)
     return np.linalg.solve(normal, features.T @ (weight * b))

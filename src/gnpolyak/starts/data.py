@@ -73,8 +73,10 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
 
     Notes
     -----
-    Nothing is proved about step 3. Measured (d = 100, r = 5, m = 8dr for n = 2 and 8ndr for n = 3, 4): a relative error
-    of 0.02–0.1 in the image.
+    Nothing is proved about step 3. Measured at r = 5, with m = 8dr (n = 2, κ = 1, 10, 100) or 8ndr (n = 3, 4, κ = 3),
+    without and with 20% corrupted data: an image within 0.01–0.1 of the truth, from which GNP recovered the truth on
+    every seed tried. The small fit has C(s+n−1, n) unknowns, so the start weakens once s = 2r directions are too many
+    for it: it failed at r = 20 for n = 3 and at r = 10 for n = 4.
 
     Examples
     --------
@@ -103,8 +105,9 @@ def estimate_rank(problem: Composite, *, seed: int = 0) -> int:
     is still unexplained, so that weak factors surface once strong ones are fitted. The rank is the k with the largest
     ratio σ_k / σ_{k+1} among the eigenvalues (n = 2) or the singular values of the unfolding of the last fit.
 
-    It is a guess. It is reliable when σ_r stands out (κ(X⋆) up to about 5 for n = 2 and 3 for n = 3, 4 at
-    m = 8dr and 8ndr), and too small when the spectrum itself has a wider gap than the one at its end.
+    It is a guess. It was right on every seed tried with r ≤ 5 and κ(X⋆) ≤ 10 for n = 2 and κ(X⋆) ≤ 3 for n = 3, at
+    m = 8dr and 8ndr with and without 20% corrupted data. It is too small when the spectrum has a wider gap than the one
+    at its end, as it must be for eigenvalues below 10⁻⁴ of the largest (κ(X⋆) = 100 for n = 2).
 
     Parameters
     ----------

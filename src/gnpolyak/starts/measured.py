@@ -20,11 +20,13 @@ from gnpolyak.starts import core, stein
 
 # The orders whose success has been measured.
 _ORDERS = (2, 3, 4)
-# Entries of the small tensor that may be fitted at all (normal equations of 32 MB), and that a wider space than the
-# rank asks for may have (seconds, not minutes).
-LARGEST_CORE, _LARGEST_WIDE = 2000, 800
-# Measurements for each entry: enough to average their noise, and no more than the fit can afford.
+# Entries of the small tensor that may be fitted at all (half a minute), and that a wider space than the rank asks for
+# may have (seconds).
+LARGEST_CORE, _LARGEST_WIDE = 1600, 800
+# Measurements for each entry: enough to average their noise, and no more than the fit can afford in time and, with this
+# many numbers (128 MB), in memory.
 _MOST_ROWS, _FEWEST_ROWS = 16, 2
+_LARGEST_FIT = 2**24
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class Measured:
     def fit(self, basis: np.ndarray, residual: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The small tensor in this basis that explains the data best in the l1 sense, begun from known residuals."""
         columns = jnp.asarray(basis, self.sensing.p.dtype)
-        wanted = _MOST_ROWS * core.unknowns(basis.shape[1], self.n)
+        entries = core.unknowns(basis.shape[1], self.n)
+        wanted = min(_MOST_ROWS * entries, _LARGEST_FIT // entries)
         # Drawn, not the first ones: data may come sorted, and outliers in bursts.
         kept = rng.permutation(len(self.b))[:wanted]
         p = np.asarray(self.sensing.p @ columns, np.float64)[kept]
@@ -71,7 +74,8 @@ class Measured:
 
     def width(self, wanted: int, rank: int) -> int:
         """How many directions, of those wanted, a fit can afford; never fewer than the rank."""
-        most = min(_LARGEST_WIDE, len(self.b) // (2 * _FEWEST_ROWS))
+        affordable = max(_LARGEST_WIDE, min(2 * core.unknowns(rank, self.n), LARGEST_CORE))
+        most = min(affordable, len(self.b) // (2 * _FEWEST_ROWS))
         width = min(wanted, self.d)
         while width > rank and core.unknowns(width, self.n) > most:
             width -= 1

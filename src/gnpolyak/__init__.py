@@ -1,6 +1,6 @@
 """Sharp, nonsmooth, ill-conditioned composite optimisation: minimise h(c(x))."""
 
-from gnpolyak import instances, native
+from gnpolyak import instances, native, starts
 from gnpolyak._version import __version__
 from gnpolyak.errors import InputError
 from gnpolyak.iteration import Info, State, init, step
@@ -48,5 +48,6 @@ __all__ = [
     "instances",
     "minimize",
     "native",
+    "starts",
     "step",
 ]

@@ -1,4 +1,4 @@
-"""The paper's centred power measurements."""
+"""Power measurements, plain and centred as in the paper."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from gnpolyak.sensing.base import Sensing
 
 
 class PowerSensing(Sensing):
-    """A(M)ᵢ = M(pᵢ^⊗n) − M(qᵢ^⊗n), the centred measurements of the paper's Section 5.
+    """A(M)ᵢ = M(pᵢ^⊗n) − M(qᵢ^⊗n), the centred measurements of the paper's Section 5, or M(pᵢ^⊗n) without q.
 
-    On c(X) = Σ xⱼ^⊗n this is Σⱼ (pᵢᵀxⱼ)ⁿ − (qᵢᵀxⱼ)ⁿ: two products with X, whatever n. With the L1 penalty on a CPU the
-    whole oracle is one pass over the rows in compiled C++ (`gnpolyak.native`), where that is installed.
+    On c(X) = Σ xⱼ^⊗n this is Σⱼ (pᵢᵀxⱼ)ⁿ − (qᵢᵀxⱼ)ⁿ: two products with X, whatever n. With q and the L1 penalty, on a CPU
+    the whole oracle is one pass over the rows in compiled C++ (`gnpolyak.native`), where that is installed.
 
     Parameters
     ----------
-    p, q : array_like
-        Matrices of shape (m, d), one measurement vector a row.
+    p : array_like
+        Matrix of shape (m, d), one measurement vector a row.
+    q : array_like, optional
+        A second matrix of the same shape; without it the measurements are not centred.
     storage : dtype, optional
         Keep the rows in this dtype whatever the arithmetic is done in. ``numpy.float32`` halves the memory and nearly
         halves the time of an iteration. Each row is widened as it is read, so the result is exact, the same as with
@@ -38,19 +40,19 @@ class PowerSensing(Sensing):
 
     needs: ClassVar[str] = "power_forms"
     p: Array
-    q: Array
+    q: Array | None
     storage: np.dtype | None = eqx.field(static=True)
 
-    def __init__(self, p: Any, q: Any, storage: Any = None) -> None:
+    def __init__(self, p: Any, q: Any | None = None, storage: Any = None) -> None:
         self.storage = None if storage is None else _floating(storage)
         self.p = self._stored(arrays.as_real_array(p, "p"))
-        self.q = self._stored(arrays.as_real_array(q, "q"))
-        if self.p.ndim != 2 or self.p.shape != self.q.shape:
+        self.q = None if q is None else self._stored(arrays.as_real_array(q, "q"))
+        if self.p.ndim != 2 or (self.q is not None and self.p.shape != self.q.shape):
             raise InputError(
-                given=f"p of shape {self.p.shape} and q of shape {self.q.shape}",
-                needed="two matrices of one shape (m, d)",
+                given=f"p of shape {self.p.shape}" + ("" if self.q is None else f" and q of shape {self.q.shape}"),
+                needed="a matrix p of shape (m, d), and a q of the same shape or none",
                 missing="equal two-dimensional shapes",
-                advice="give one row of p and one row of q to each measurement",
+                advice="give one row of p, and one row of q if there is a q, to each measurement",
             )
 
     def _stored(self, rows: Array) -> Array:
@@ -58,12 +60,14 @@ class PowerSensing(Sensing):
 
     def measure(self, c: Map, x: Array) -> tuple[Array, Callable[[Array], Array]]:
         plus, pull_plus = c.power_forms(x, self.p.astype(x.dtype))
+        if self.q is None:
+            return plus, pull_plus
         minus, pull_minus = c.power_forms(x, self.q.astype(x.dtype))
         return plus - minus, lambda v: pull_plus(v) - pull_minus(v)
 
     def evaluate(self, c: Map, penalty: Penalty, x: Array) -> tuple[Array, Array]:
         # Exactly these types: a subclass may measure or penalise in its own way, which the kernel would not know.
-        if type(self) is PowerSensing and type(c) is SymmetricCP and type(penalty) is L1:  # noqa: SIM102
+        if type(self) is PowerSensing and self.q is not None and type(c) is SymmetricCP and type(penalty) is L1:  # noqa: SIM102
             if native.supports(self.p, x, penalty.b):
                 return _fused(self, c, penalty, x)
         return super().evaluate(c, penalty, x)
@@ -77,7 +81,7 @@ class PowerSensing(Sensing):
                 given=f"a variable with {x.shape[0]} rows and measurement vectors of length {self.p.shape[1]}",
                 needed="measurement vectors as long as the variable's columns",
                 missing="equal dimensions d",
-                advice="check that p and q have shape (m, d) and x0 has shape (d, r)",
+                advice="check that p (and q) have shape (m, d) and x0 has shape (d, r)",
             )
 
 

@@ -1,4 +1,4 @@
-"""Starting points."""
+"""A start around a known truth, as in the paper's experiments."""
 
 from __future__ import annotations
 

@@ -1,0 +1,327 @@
+"""Starts from the data alone, against the truth the data were made from."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+
+import gnpolyak as gnp
+from gnpolyak.starts import core, data, measured, stein
+from gnpolyak.starts import rank as ranks
+
+SENSING = {"centred": True, "plain": False}
+
+
+@cache
+def sensing_case(n=2, d=40, r=3, kappa=3.0, centred=True, **options):
+    return gnp.instances.tensor_sensing(d=d, r=r, n=n, kappa=kappa, seed=7, centred=centred, **options)
+
+
+def corrupted(case, kind, share=0.2):
+    """The same problem with a share of its data replaced, in units of the median datum."""
+    b = np.array(case.problem.penalty.b)
+    size, rng = np.median(np.abs(b)), np.random.default_rng(3)
+    bad = {
+        "clean": b,
+        "normal": b + rng.standard_normal(b.shape),
+        "huge": 1000 * size * rng.standard_normal(b.shape),
+        "one-signed": b + 5 * size * (1 + rng.random(b.shape)),
+        "one-signed huge": np.full_like(b, 1000 * size),
+    }[kind]
+    return with_data(case, np.where(rng.random(b.shape) < share, bad, b))
+
+
+def with_data(case, b, penalty=gnp.L1):
+    return gnp.composite(case.problem.map, penalty(b), sensing=case.problem.sensing)
+
+
+# --- the start against the truth
+
+
+@pytest.mark.parametrize("kind", ["clean", "normal", "huge", "one-signed", "one-signed huge"])
+@pytest.mark.parametrize("sensing", SENSING)
+def test_matrix_start_is_near_the_truth_whatever_the_outliers(sensing, kind):
+    case = sensing_case(centred=SENSING[sensing])
+    start = gnp.starts.spectral(corrupted(case, kind), rank=3)
+    assert start.shape == (40, 3)
+    assert start.dtype == np.float64
+    assert case.recovery_error(start) < 0.2
+
+
+@pytest.mark.parametrize("kind", ["clean", "normal", "huge", "one-signed"])
+@pytest.mark.parametrize(("n", "centred"), [(3, True), (3, False), (4, True), (4, False)])
+def test_tensor_start_is_near_the_truth_whatever_the_outliers(n, centred, kind):
+    case = sensing_case(n=n, d=20, centred=centred)
+    start = gnp.starts.spectral(corrupted(case, kind), rank=3)
+    assert case.recovery_error(start) < 0.1
+
+
+@pytest.mark.parametrize("kappa", [1.0, 100.0])
+@pytest.mark.parametrize("sensing", SENSING)
+def test_gnp_recovers_the_truth_from_the_start(sensing, kappa):
+    case = sensing_case(kappa=kappa, p_fail=0.2, centred=SENSING[sensing])
+    start = gnp.starts.spectral(case.problem, rank=3)
+    assert np.min(np.linalg.norm(start, axis=0)) > 0
+    result = gnp.minimize(case.problem, start, max_calls=400)
+    assert case.recovery_error(result.x) < 1e-7
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_gnp_recovers_a_tensor_from_the_start(n):
+    case = sensing_case(n=n, d=20, p_fail=0.2)
+    result = gnp.minimize(case.problem, gnp.starts.spectral(case.problem, rank=3), max_calls=400)
+    # The distance of permuted factors is known to the square root of the rounding unit only.
+    assert case.recovery_error(result.x) < 1e-7
+
+
+def test_the_space_is_renewed_to_find_what_the_spectrum_hides(monkeypatch):
+    case = sensing_case(d=60, r=5, kappa=10.0)
+    error = case.recovery_error(gnp.starts.spectral(case.problem, rank=5))
+    monkeypatch.setattr(data, "_ROUNDS", 0)
+    first = case.recovery_error(gnp.starts.spectral(case.problem, rank=5))
+    assert error < first / 3
+    assert first < 0.6
+
+
+def test_scale_of_data_and_rows_is_immaterial():
+    case = sensing_case()
+    p, q, b = (np.asarray(a) for a in (case.problem.sensing.p, case.problem.sensing.q, case.problem.penalty.b))
+    scaled = gnp.composite(gnp.SymmetricCP(2), gnp.L1(1e6 * b), sensing=gnp.PowerSensing(10 * p, 10 * q))
+    assert case.recovery_error(gnp.starts.spectral(scaled, rank=3) / 1e2) < 0.2
+
+
+def test_seed_decides_and_l2_has_the_same_start():
+    case = sensing_case(n=3, d=12)
+    first, again = (gnp.starts.spectral(case.problem, 3, seed=4) for _ in range(2))
+    assert np.array_equal(first, again)
+    l2 = with_data(case, np.array(case.problem.penalty.b), gnp.L2)
+    assert np.array_equal(first, gnp.starts.spectral(l2, 3, seed=4))
+
+
+def test_single_precision_stays_single():
+    case = sensing_case(dtype=np.float32)
+    start = gnp.starts.spectral(case.problem, rank=3)
+    assert start.dtype == np.float32
+    assert case.recovery_error(start) < 0.2
+
+
+def test_rank_larger_than_the_truth_gives_small_columns_not_zero_ones():
+    case = sensing_case()
+    start = gnp.starts.spectral(case.problem, rank=6)
+    sizes = np.linalg.norm(start, axis=0)
+    assert 0 < sizes.min() < 0.5 * sizes.max()
+    truth = case.truth @ case.truth.T
+    assert np.linalg.norm(start @ start.T - truth) < 0.2 * np.linalg.norm(truth)
+
+
+# --- without a d×d matrix
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_matrix_free_path_agrees_with_the_dense_one(monkeypatch, n):
+    case = sensing_case(n=n, d=150, r=2, kappa=2.0)
+    dense = gnp.starts.spectral(case.problem, rank=2)
+    monkeypatch.setattr(stein, "_LARGEST_DENSE", 10)
+    widths = []
+    product = stein._weighted
+    monkeypatch.setattr(stein, "_weighted", lambda rows, w, z: widths.append(z.shape[1]) or product(rows, w, z))
+    free = gnp.starts.spectral(case.problem, rank=2)
+    assert max(widths) < 20
+    assert abs(case.recovery_error(free) - case.recovery_error(dense)) < 0.02
+
+
+def test_block_krylov_finds_the_eigenpairs_of_a_known_matrix():
+    rng = np.random.default_rng(0)
+    vectors, _ = np.linalg.qr(rng.standard_normal((300, 300)))
+    values = np.concatenate([[5.0, 4.0, 3.0], rng.uniform(-1, 1, 297)])
+    matrix = vectors * values @ vectors.T
+    found, basis = stein.leading(lambda z: matrix @ z, 300, 3, rng)
+    assert np.allclose(found, values[:3], rtol=1e-10)
+    assert np.allclose(np.abs(np.sum(basis * vectors[:, :3], axis=0)), 1.0)
+
+
+def test_rank_too_large_for_the_small_fit_keeps_the_eigenpairs_and_their_scale(monkeypatch):
+    case = sensing_case(p_fail=0.2)
+    monkeypatch.setattr(measured, "LARGEST_CORE", 5)
+    start = gnp.starts.spectral(case.problem, rank=3)
+    assert case.recovery_error(start) < 0.7
+    top = np.linalg.norm(start @ start.T, 2) / np.linalg.norm(case.truth @ case.truth.T, 2)
+    assert 0.6 < top < 1.4
+
+
+# --- rank from the data
+
+
+@pytest.mark.parametrize("p_fail", [0.0, 0.2])
+@pytest.mark.parametrize(("n", "r", "kappa"), [(2, 1, 1.0), (2, 3, 1.0), (2, 5, 5.0), (3, 3, 2.0), (4, 2, 1.0)])
+def test_rank_is_found_where_the_gap_is_clear(n, r, kappa, p_fail):
+    case = sensing_case(n=n, d=40 if n == 2 else 20, r=r, kappa=kappa, p_fail=p_fail)
+    assert gnp.starts.estimate_rank(case.problem) == r
+
+
+def test_auto_rank_is_the_estimate():
+    case = sensing_case()
+    assert gnp.starts.spectral(case.problem, "auto").shape == (40, 3)
+    assert gnp.starts.estimate_rank(corrupted(case, "huge")) == 3
+
+
+@pytest.mark.parametrize(
+    ("spectrum", "rank"),
+    [([3.0], 1), ([3.0, 2.0, 0.1, 0.09], 2), ([1.0, 1e-6, 1e-9], 1), ([4.0, 3.9, 0.2, 0.01, -0.1], 2)],
+)
+def test_steepest_fall(spectrum, rank):
+    assert ranks.steepest(np.array(spectrum)) == rank
+
+
+# --- its parts against independent formulas
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("sensing", SENSING)
+def test_moment_is_the_weighted_sum_it_says(sensing, n):
+    rng = np.random.default_rng(0)
+    p, q, w = rng.standard_normal((50, 6)), rng.standard_normal((50, 6)), rng.standard_normal(50)
+    operator = gnp.PowerSensing(p, q if SENSING[sensing] else None)
+    sign = (1 if n == 3 else -1) * SENSING[sensing]
+    expected = sum(
+        weight * (np.outer(a, a) - np.mean(p**2) * np.eye(6) + sign * (np.outer(c, c) - np.mean(q**2) * np.eye(6)))
+        for weight, a, c in zip(w, p, q, strict=True)
+    )
+    with gnp.arrays.precise(True):
+        assert np.allclose(stein.moment(operator, w, n)(np.eye(6)), expected / 50, atol=1e-12)
+
+
+def test_weights_are_bounded_and_blind_to_gross_outliers():
+    values = np.array([-1e9, -7.0, -2.0, -1.0, 0.5, 1.0, 1.0, 3.0, 1e300])
+    with gnp.arrays.precise(True):
+        w = np.asarray(stein.redescend(values))
+    assert np.allclose(w, [0, -1.25, -1.0, -0.5, 0.25, 0.5, 0.5, 1.5, 0])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("sensing", SENSING)
+def test_small_fit_is_exact_despite_gross_outliers(sensing, n):
+    case = sensing_case(n=n, d=4, r=2, m=600, centred=SENSING[sensing])
+    problem = corrupted(case, "one-signed huge")
+    p, q, b = (None if a is None else np.asarray(a) for a in (*vars(case.problem.sensing).values(), problem.penalty.b))
+    tensor, residual = None, b
+    for _ in range(10):
+        tensor = core.fit(p, q, b, residual, n)
+        residual = b - image(tensor, p) + (0 if q is None else image(tensor, q))
+    expected = sum(power(x, n) for x in case.truth.T)
+    assert np.allclose(tensor, expected, atol=1e-3)
+
+
+def image(tensor, rows):
+    """T(p, …, p) for each row, by contraction of the formed power."""
+    return np.array([np.sum(tensor * power(row, tensor.ndim)) for row in rows])
+
+
+def power(x, n):
+    tensor = x
+    for _ in range(n - 1):
+        tensor = np.multiply.outer(tensor, x)
+    return tensor
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_factors_of_an_exact_tensor(n):
+    rng = np.random.default_rng(1)
+    truth = rng.standard_normal((6, 4))
+    tensor = sum(power(x, n) for x in truth.T)
+    found = core.factors(tensor, 4, rng)
+    assert np.allclose(sum(power(x, n) for x in found.T), tensor, atol=1e-8)
+
+
+def test_scale_minimises_the_absolute_deviations():
+    rng = np.random.default_rng(2)
+    a = rng.standard_normal(101)
+    b = 3 * a + np.where(rng.random(101) < 0.3, 1e4, 0.1) * rng.standard_normal(101)
+    grid = np.linspace(2, 4, 4001)
+    losses = np.abs(grid[:, None] * a - b).sum(axis=1)
+    assert data._scale(a, b) == pytest.approx(grid[np.argmin(losses)], abs=1e-3)
+
+
+# --- data without a signal, and what cannot be started
+
+
+@pytest.mark.parametrize(("n", "d"), [(2, 30), (3, 20)])
+def test_pure_noise_is_called_by_its_name(n, d):
+    case = sensing_case(n=n, d=d)
+    noise = np.random.default_rng(5).standard_normal(case.settings["m"])
+    with pytest.warns(gnp.starts.WeakStartWarning, match="no clear signal"):
+        start = gnp.starts.spectral(with_data(case, noise), rank=3)
+    assert np.isfinite(start).all()
+    with pytest.warns(gnp.starts.WeakStartWarning):
+        gnp.starts.estimate_rank(with_data(case, noise))
+
+
+def test_no_false_alarm_on_few_clean_data():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(5):
+            case = gnp.instances.tensor_sensing(d=40, r=1, kappa=1.0, seed=seed)
+            gnp.starts.spectral(case.problem, rank=1)
+
+
+CASE = sensing_case(d=6, r=2, m=40)
+OTHER = gnp.composite(lambda x: x, gnp.L1([1.0]))
+BAD = {
+    "b zero": (lambda: gnp.starts.spectral(with_data(CASE, np.zeros(40)), 2), "100% are exactly zero"),
+    "b mostly zero": (lambda: gnp.starts.spectral(with_data(CASE, np.arange(40) // 30), 2), "75% are exactly zero"),
+    "another map": (lambda: gnp.starts.spectral(OTHER, 2), "PowerSensing of SymmetricCP"),
+    "another penalty": (
+        lambda: gnp.starts.spectral(
+            gnp.composite(gnp.SymmetricCP(2), gnp.CustomPenalty(np.sum, np.sign), sensing=CASE.problem.sensing), 2
+        ),
+        "CustomPenalty of PowerSensing",
+    ),
+    "order 5": (lambda: gnp.starts.spectral(sensing_case(n=5, d=4, r=1, m=50).problem, 1), r"\(2, 3, 4\)"),
+    "no problem": (lambda: gnp.starts.estimate_rank(np.ones(3)), "type ndarray"),
+    "b of another length": (lambda: gnp.starts.spectral(with_data(CASE, np.ones(39)), 2), r"shape \(39,\)"),
+    "rank 0": (lambda: gnp.starts.spectral(CASE.problem, 0), "rank=0"),
+    "rank > d": (lambda: gnp.starts.spectral(CASE.problem, 7), "from 1 to 6"),
+    "rank not whole": (lambda: gnp.starts.spectral(CASE.problem, 2.5), "rank=2.5"),
+    "rank a word": (lambda: gnp.starts.spectral(CASE.problem, "full"), "rank='full'"),
+    "rank True": (lambda: gnp.starts.spectral(CASE.problem, True), "rank=True"),
+    "tensor rank beyond the data": (
+        lambda: gnp.starts.spectral(sensing_case(n=3, d=10, m=200).problem, 9),
+        "200 measurements of order 3",
+    ),
+    "seed < 0": (lambda: gnp.starts.spectral(CASE.problem, 2, seed=-1), "seed=-1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name, compilations):
+    call, expected = BAD[name]
+    with compilations() as counted, pytest.raises(gnp.InputError, match=expected) as caught:
+        call()
+    assert all(part in str(caught.value) for part in ("Given: ", "Needed: ", "Missing: ", "Do: "))
+    assert counted.count == 0
+
+
+# --- plain power sensing
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_plain_power_sensing_measures_one_form(n):
+    case = sensing_case(n=n, d=8, r=2, m=30, centred=False)
+    p = np.asarray(case.problem.sensing.p)
+    assert case.problem.sensing.q is None
+    assert np.allclose(case.problem.penalty.b, ((p @ case.truth) ** n).sum(axis=1))
+    v = np.arange(30.0)
+    with gnp.arrays.precise(True):
+        z, pullback = case.problem.sensing.measure(case.problem.map, case.x0)
+        pulled = np.asarray(pullback(v))
+    assert np.allclose(z, ((p @ case.x0) ** n).sum(axis=1))
+    assert np.allclose(pulled, n * sum(v[i] * np.outer(p[i], (p[i] @ case.x0) ** (n - 1)) for i in range(30)))
+
+
+def test_centring_changes_neither_rows_nor_truth():
+    plain, centred = (sensing_case(d=8, r=2, m=30, centred=choice) for choice in (False, True))
+    assert np.array_equal(plain.problem.sensing.p, centred.problem.sensing.p)
+    assert np.array_equal(plain.truth, centred.truth)
+    again = gnp.instances.tensor_sensing(**plain.settings)
+    assert np.array_equal(again.problem.penalty.b, plain.problem.penalty.b)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gnpolyak import arrays
+from gnpolyak import arrays, starts
 from gnpolyak.errors import InputError
 from gnpolyak.methods import Method
 from gnpolyak.problem import Composite
+from gnpolyak.sensing import PowerSensing
 from gnpolyak.targets import Known, Level, Restart, Target
 from gnpolyak.trees import Tree
 
@@ -68,6 +69,18 @@ def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
             advice="pass target=, or lower_bound=, or construct the penalty with infimum=",
         )
     return bound
+
+
+def start(problem: Composite, rank: int | str) -> np.ndarray:
+    """A start from the data alone, where the problem is one of those that have one."""
+    if not isinstance(problem.sensing, PowerSensing):
+        raise InputError(
+            given=f"no x0 for {problem.label}",
+            needed="a start",
+            missing="x0: only power measurements can be started from the data alone",
+            advice="pass x0, of the shape of the variable; a least-squares fit is often near enough",
+        )
+    return starts.spectral(problem, rank)
 
 
 def checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, np.dtype]:

@@ -81,9 +81,10 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
 
 def minimize(
     problem: Composite,
-    x0: Tree,
+    x0: Tree = None,
     method: str | Method = "auto",
     *,
+    rank: int | str = "auto",
     cuts: int | None = None,
     target: float | None = None,
     lower_bound: float | None = None,
@@ -97,17 +98,21 @@ def minimize(
     callback: Callable[[Result], Any] | None = None,
     progress: bool = False,
 ) -> Result:
-    """Minimise h(c(x)) from x0.
+    """Minimise h(c(x)).
 
     Parameters
     ----------
     problem : Composite
         From `composite` or an instance's ``problem``.
-    x0 : array_like or pytree
-        The start. NumPy in, NumPy out; JAX in, JAX out; computed in the dtype of the data.
+    x0 : array_like or pytree, optional
+        The start. NumPy in, NumPy out; JAX in, JAX out; computed in the dtype of the data. Without one, power
+        measurements of low-rank matrices and tensors are started from the data alone (`starts.spectral`).
     method : str or Method
         ``"auto"`` (GNP that damps itself where rank is lost, with several cuts), the methods of the literature
         ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as ``GNP(solver="cg")``.
+    rank : int or "auto"
+        The number of factors of a start from the data; ``"auto"`` estimates it (`starts.estimate_rank`). Better too
+        large than too small: the default method can do with surplus factors. Not used when x0 is given.
     cuts : int, optional
         How many of the last points each step takes into account, 1 to 10; by default the method's own choice: 5 for
         ``"auto"``, 1 for the methods of the literature.
@@ -158,6 +163,7 @@ def minimize(
         outer=outer,
         tol=tol,
     )
+    x0 = arguments.start(problem, rank) if x0 is None else x0
     x, dtype = arguments.checked_start(problem, chosen, x0)
     limits = _Limits(arguments.checked_calls(max_calls, rule), arguments.checked_seconds(max_seconds))
     arguments.check_callback(callback)

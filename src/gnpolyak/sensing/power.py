@@ -20,8 +20,8 @@ from gnpolyak.sensing.base import Sensing
 class PowerSensing(Sensing):
     """A(M)ᵢ = M(pᵢ^⊗n) − M(qᵢ^⊗n), the centred measurements of the paper's Section 5, or M(pᵢ^⊗n) without q.
 
-    On c(X) = Σ xⱼ^⊗n this is Σⱼ (pᵢᵀxⱼ)ⁿ − (qᵢᵀxⱼ)ⁿ: two products with X, whatever n. With q and the L1 penalty, on a CPU
-    the whole oracle is one pass over the rows in compiled C++ (`gnpolyak.native`), where that is installed.
+    On c(X) = Σ xⱼ^⊗n this is Σⱼ (pᵢᵀxⱼ)ⁿ − (qᵢᵀxⱼ)ⁿ: two products with X, whatever n. With q and the L1 penalty,
+    on a CPU, the whole oracle is one pass over the rows in compiled C++ (`gnpolyak.native`), where that is installed.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ class PowerSensing(Sensing):
 
     def evaluate(self, c: Map, penalty: Penalty, x: Array) -> tuple[Array, Array]:
         # Exactly these types: a subclass may measure or penalise in its own way, which the kernel would not know.
-        if type(self) is PowerSensing and self.q is not None and type(c) is SymmetricCP and type(penalty) is L1:  # noqa: SIM102
-            if native.supports(self.p, x, penalty.b):
-                return _fused(self, c, penalty, x)
+        if type(self) is PowerSensing and type(c) is SymmetricCP and type(penalty) is L1:  # noqa: SIM102
+            if self.q is not None and native.supports(self.p, x, penalty.b):
+                return _fused(self, self.q, c, penalty, x)
         return super().evaluate(c, penalty, x)
 
     def cast(self, dtype: np.dtype) -> Self:
@@ -85,16 +85,16 @@ class PowerSensing(Sensing):
             )
 
 
-def _plain(sensing: PowerSensing, c: SymmetricCP, penalty: L1, x: Array) -> tuple[Array, Array]:
+def _plain(sensing: PowerSensing, q: Array, c: SymmetricCP, penalty: L1, x: Array) -> tuple[Array, Array]:
     return Sensing.evaluate(sensing, c, penalty, x)
 
 
 @jax.custom_jvp
-def _fused(sensing: PowerSensing, c: SymmetricCP, penalty: L1, x: Array) -> tuple[Array, Array]:
+def _fused(sensing: PowerSensing, q: Array, c: SymmetricCP, penalty: L1, x: Array) -> tuple[Array, Array]:
     # One trace serves every device: which branch is compiled is decided where the program is sent.
     return lax.platform_dependent(
-        cpu=lambda: native.power_l1(sensing.p, sensing.q, penalty.b, x, c.n),
-        default=lambda: _plain(sensing, c, penalty, x),
+        cpu=lambda: native.power_l1(sensing.p, q, penalty.b, x, c.n),
+        default=lambda: _plain(sensing, q, c, penalty, x),
     )
 
 

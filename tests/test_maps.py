@@ -93,6 +93,15 @@ def test_image_distance_keeps_its_digits(n, size):
     assert float(gnp.SymmetricCP(n).distance(y, x)) == pytest.approx(np.linalg.norm(image), rel=1e-4)
 
 
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_image_distance_of_factors_of_other_rank_order_and_sign(n):
+    x = factor(6, 3, 3.0, seed=1)
+    turned = x[:, [2, 0, 1]] * ([1.0, -1.0, -1.0] if n % 2 == 0 else 1.0)
+    surplus = np.column_stack([np.zeros(6), turned])
+    assert float(gnp.SymmetricCP(n).distance(surplus, x)) < 1e-14
+    assert float(gnp.SymmetricCP(n).distance(x, surplus + 1e-9)) < 1e-7
+
+
 def test_image_distance_is_blind_to_rotations_of_a_matrix_factor():
     x = factor(6, 3, 3.0, seed=1)
     rotation, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))

@@ -42,13 +42,20 @@ def push(bundle: Bundle, point: Point) -> Bundle:
     return trees.select(trees.all_finite(point), pushed, bundle)
 
 
+def ahead(bundle: Bundle, point: Point) -> Bundle:
+    """The bundle with the point to step from in front, wherever in the bundle that point was, if at all."""
+    again = jax.vmap(lambda p: trees.equal(p.x, point.x))(bundle.points)
+    points = jax.tree.map(lambda old, own: jnp.concatenate([own[None], old]), bundle.points, point)
+    return Bundle(points, jnp.concatenate([jnp.ones(1, bool), bundle.filled & ~again]))
+
+
 def heights(bundle: Bundle, x: Tree) -> Array:
     """The value of each cut at x, f_j + ⟨g_j, x − x_j⟩."""
     return jax.vmap(lambda p: p.value + trees.dot(p.subgradient, trees.add_scaled(x, -1.0, p.x)))(bundle.points)
 
 
-def displacement(bundle: Bundle, directions: Tree, point: Point, gap: Array) -> tuple[Tree, Array, Array]:
-    """The step −Σ λ_j s_j to the nearest point where every cut is at most f − gap, with s_j = G†g_j.
+def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Array, Array]:
+    """The step −Σ λ_j s_j from the bundle's first point to the nearest where every cut is at most f − gap, s_j = G†g_j.
 
     λ ≥ 0 minimises ½ λᵀMλ − ⟨e, λ⟩ with M_ij = ⟨g_i, s_j⟩ and e_j the height of cut j above the level at x. Where c is
     curved, an old cut may claim more at x than the value found there. Up to the gap such a cut is lowered to that
@@ -61,8 +68,9 @@ def displacement(bundle: Bundle, directions: Tree, point: Point, gap: Array) -> 
     total : Array
         Σ λ_j, which is γ for a single cut.
     sound : Array
-        Whether the cuts have a common point in reach; if not, the newest alone is to be used.
+        Whether the cuts have a common point in reach; if not, the first alone is to be used.
     """
+    point = jax.tree.map(lambda leaf: leaf[0], bundle.points)
     g = bundle.points.subgradient
     matrix = jax.vmap(lambda a: jax.vmap(lambda b: trees.dot(a, b))(directions))(g)
     height = heights(bundle, point.x)

@@ -151,8 +151,9 @@ def _move(problem: Composite, method: Method, target: Target, state: State, dire
     single = trees.add_scaled(point.x, -gamma, direction.s)
     if bundle is None:
         return single, gamma
+    bundle = cuts.ahead(bundle, point)
     spread = method.metric.spread(problem, point.x, bundle.points.subgradient, direction.damping)
-    step, total, sound = cuts.displacement(bundle, spread, point, gap)
+    step, total, sound = cuts.displacement(bundle, spread, gap)
     several = trees.add_scaled(point.x, -1.0, step)
     return trees.select(sound, several, single), jnp.where(sound, total, gamma)
 

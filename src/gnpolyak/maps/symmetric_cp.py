@@ -106,7 +106,8 @@ class SymmetricCP(Map):
         where aⁿ − bⁿ = (a − b) q(a, b), and the bracket is expanded the same way.
         """
         n = self.n
-        y = _aligned(y, x) if n == 2 else y
+        x, y = _of_one_rank(x, y)
+        y = _rotated(y, x) if n == 2 else _matched(n, y, x)
         e = x - y
         xx, xy, yx, yy = x.T @ x, x.T @ y, y.T @ x, y.T @ y
         ex, ey = e.T @ x, e.T @ y
@@ -124,7 +125,26 @@ def _quotient(n: int, a: Array, b: Array) -> Array:
     return sum((a**k * b ** (n - 1 - k) for k in range(n)), start=jnp.zeros_like(a))
 
 
-def _aligned(y: Array, x: Array) -> Array:
+def _of_one_rank(x: Array, y: Array) -> tuple[Array, Array]:
+    """Both factors with as many columns as the wider one; a zero column adds nothing to the image."""
+    most = max(x.shape[1], y.shape[1])
+    return tuple(jnp.pad(jnp.asarray(z), ((0, 0), (0, most - z.shape[1]))) for z in (x, y))  # type: ignore[return-value]
+
+
+def _rotated(y: Array, x: Array) -> Array:
     """The rotation YQ nearest to X: the same image for n = 2, and so the smallest difference to expand in."""
     u, _, vt = jnp.linalg.svd(y.T @ x)
     return y @ (u @ vt)
+
+
+def _matched(n: int, y: Array, x: Array) -> Array:
+    """Y with its columns in the order of those of X they are nearest to, and their signs where n is even."""
+    products = y.T @ x
+    free = jnp.abs(products) if n % 2 == 0 else products
+    order = jnp.zeros(x.shape[1], int)
+    for _ in range(x.shape[1]):
+        row, column = jnp.unravel_index(jnp.argmax(free), free.shape)
+        order = order.at[column].set(row)
+        free = free.at[row, :].set(-jnp.inf).at[:, column].set(-jnp.inf)
+    signs = jnp.where(products[order, jnp.arange(x.shape[1])] < 0, -1.0, 1.0) if n % 2 == 0 else 1.0
+    return y[:, order] * signs

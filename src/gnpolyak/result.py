@@ -73,7 +73,8 @@ _ADVICE = {
     ),
     Status.NOT_SHARP: (
         "The value has levelled off without coming to a sharp minimum, as it does when all data carry noise and not "
-        "only some of them, or when the rank is too small to fit them. The point is a robust fit all the same; its value can fall by a small fraction at most."
+        "only some of them, or when the rank is too small to fit them. The point is a robust fit all the same; its "
+        "value can fall by a small fraction at most."
     ),
     Status.INTERRUPTED: "Interrupted from the keyboard; the best point so far is returned. Go on from res.x.",
     Status.STOPPED_BY_CALLBACK: "The callback raised StopIteration; the best point so far is returned.",

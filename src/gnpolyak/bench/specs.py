@@ -92,13 +92,13 @@ _RANKS = (1, 3, 5, 8, 16, 32)
 
 SUITES: dict[str, tuple[Spec, ...]] = {
     "quick": (
-        Iteration(MEDIUM, calls=20, rounds=9),
+        Iteration(MEDIUM, calls=100, rounds=5),
         Race(SMALL, gap=1e-8, rounds=3),
         Overhead(Size(d=10, r=2), rounds=15),
     ),
     "full": (
-        Iteration(MEDIUM, calls=20, rounds=21),
-        Iteration(LARGE, calls=8, rounds=11),
+        Iteration(MEDIUM, calls=200, rounds=9),
+        Iteration(LARGE, calls=20, rounds=9),
         Ranks(d=200, m=8000, ranks=_RANKS, orders=(2, 3, 4, 6), calls=5, rounds=7),
         Growth("d", tuple(Size(d=d, m=8000) for d in (125, 250, 500, 1000)), calls=10, rounds=5),
         Growth("m", tuple(Size(d=500, m=m) for m in (5000, 10000, 20000, 40000)), calls=10, rounds=5),
@@ -106,12 +106,13 @@ SUITES: dict[str, tuple[Spec, ...]] = {
         Growth("n", tuple(Size(d=500, n=n, m=10000) for n in (2, 3, 4, 6)), calls=10, rounds=5),
         Race(SMALL, gap=1e-8, rounds=5),
         Race(Size(d=100, kappa=10.0), gap=1e-8, rounds=5),
+        Race(Size(d=1000, kappa=1.0), gap=1e-8, rounds=3),
         Memory(LARGE),
         Overhead(Size(d=10, r=2), rounds=31),
     ),
     "gpu": (
-        Iteration(MEDIUM, calls=40, rounds=11),
-        Iteration(LARGE, calls=40, rounds=11),
+        Iteration(MEDIUM, calls=200, rounds=9),
+        Iteration(LARGE, calls=200, rounds=9),
         Race(Size(d=100, kappa=10.0), gap=1e-8, rounds=3),
         Overhead(Size(d=10, r=2), rounds=15),
     ),

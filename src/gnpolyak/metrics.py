@@ -79,17 +79,17 @@ class RightGram(Metric):
         return self._solve(problem, point, gap / jnp.sqrt(decrement))
 
     def _solve(self, problem: Composite, point: Point, damping: Array) -> Direction:
-        g, gram = point.subgradient, self._matrix(problem, point.x, damping)
-        s = jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(gram), g.T).T
-        return _direction(g, s, lambda z: z @ gram, damping=damping)
+        g, (gram, inverse) = point.subgradient, self._matrices(problem, point.x, damping)
+        return _direction(g, g @ inverse, lambda z: z @ gram, damping=damping)
 
-    def _matrix(self, problem: Composite, x: Tree, damping: Array) -> Array:
+    def _matrices(self, problem: Composite, x: Tree, damping: Array) -> tuple[Array, Array]:
         gram = problem.map.right_gram(x)
-        return gram + damping * jnp.eye(gram.shape[0])
+        gram = gram + damping * jnp.eye(gram.shape[0])
+        # One r×r inverse and a product: triangular solves with d right-hand sides cost as much as an oracle call.
+        return gram, jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(gram), jnp.eye(gram.shape[0]))
 
     def spread(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
-        factor = jax.scipy.linalg.cho_factor(self._matrix(problem, x, damping))
-        return jax.vmap(lambda g: jax.scipy.linalg.cho_solve(factor, g.T).T)(subgradients)
+        return subgradients @ self._matrices(problem, x, damping)[1]
 
     def check(self, problem: Composite, x: Tree) -> None:
         if "right_gram" not in problem.offers:

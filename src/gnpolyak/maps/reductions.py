@@ -98,9 +98,12 @@ class _Reduced(eqx.Module):
         inner_factor = jnp.linalg.cholesky(inner / jnp.outer(scale, scale))
         outer_factor = jnp.linalg.cholesky(outer / jnp.outer(column, column))
 
+        # One r×r inverse and a product: triangular solves with d right-hand sides cost as much as an oracle call.
+        outer_inverse = jax.scipy.linalg.cho_solve((outer_factor, True), jnp.eye(len(column)))
+
         def solve(inside: Array, outside: Array) -> tuple[Array, Array]:
             a = jax.scipy.linalg.cho_solve((inner_factor, True), inside.ravel() / scale).reshape(inside.shape) / column
-            return a, jax.scipy.linalg.cho_solve((outer_factor, True), (outside / column).T).T / column
+            return a, (outside / column) @ outer_inverse / column
 
         def regular() -> tuple[Array, Array]:
             a, z = solve(inside, outside)

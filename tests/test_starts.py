@@ -204,7 +204,8 @@ def test_weights_are_bounded_and_blind_to_gross_outliers():
 def test_small_fit_is_exact_despite_gross_outliers(sensing, n):
     case = sensing_case(n=n, d=4, r=2, m=600, centred=SENSING[sensing])
     problem = corrupted(case, "one-signed huge")
-    p, q, b = (None if a is None else np.asarray(a) for a in (*vars(case.problem.sensing).values(), problem.penalty.b))
+    rows = case.problem.sensing
+    p, q, b = (None if a is None else np.asarray(a) for a in (rows.p, rows.q, problem.penalty.b))
     tensor, residual = None, b
     for _ in range(10):
         tensor = core.fit(p, q, b, residual, n)

@@ -25,6 +25,7 @@ from gnpolyak.methods import METHODS
 _DEMO_KAPPAS = (1.0, 10.0, 100.0)
 _DEMO_METHODS = ("gnp", "scaledsm", "polyak")
 _DEMO_CALLS = 4000
+_START_HELP = "Start at a tenth of the truth's size from it, as the paper does, or from the data alone."
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -36,7 +37,8 @@ def main() -> None:
     Start here:
       gnpolyak demo                     GNP, ScaledSM and Polyak as the conditioning worsens
       gnpolyak run --kappa 100          one solve, with its figures
-      gnpolyak run --p-fail 0.2 --lower-bound 0     outliers, and the optimum not known
+      gnpolyak run --p-fail 0.2 --start data --strategy level     outliers, from the data alone
+      gnpolyak bench                    this library and its peers, timed side by side
       gnpolyak info                     versions, devices, and which oracle is in use
     """
 
@@ -79,7 +81,19 @@ def demo(figure: Path, seed: int) -> None:
         "down until it is useless, while GNP needs the same number of calls. So does ScaledSM, which exists only for "
         "matrices; GNP takes any smooth map."
     )
+    console.print(_from_the_data_alone(seed), highlight=False)
     console.print(f"The curves are in {figure}.", highlight=False)
+
+
+def _from_the_data_alone(seed: int) -> str:
+    case = gnp.instances.tensor_sensing(kappa=_DEMO_KAPPAS[-1], p_fail=0.2, seed=seed)
+    res = gnp.minimize(case.problem, rank=case.truth.shape[1])
+    found = 0 if res.outliers is None else len(res.outliers)
+    return (
+        f"And with a fifth of the measurements ruined, no start and no optimal value given, "
+        f"gnpolyak.minimize(problem, rank=5) at κ = {_DEMO_KAPPAS[-1]:g}: {res.calls} calls, recovery error "
+        f"{case.recovery_error(res.x):.0e}, {found} measurements told to be corrupted."
+    )
 
 
 def _demo_solve(case: gnp.instances.Instance, method: str) -> gnp.Result:
@@ -113,7 +127,9 @@ class _TargetOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--kappa", type=float, default=10.0, show_default=True, help="Condition number of the true factor.")
 @click.option("--p-fail", type=float, default=0.0, show_default=True, help="Share of corrupted measurements.")
 @click.option("--m", type=int, default=None, help="Measurements.  [default: 8dr for n=2, else 8ndr]")
-@click.option("--method", type=click.Choice(list(METHODS)), default="gnp", show_default=True, help="The method.")
+@click.option("--start", type=click.Choice(["near", "data"]), default="near", show_default=True, help=_START_HELP)
+@click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True, help="The method.")
+@click.option("--cuts", type=int, default=None, help="Points a step takes into account.  [default: 5 for auto, else 1]")
 @click.option("--target", type=_TargetOption(), default=None, help="The optimal value; 'known' is the instance's own.")
 @click.option("--lower-bound", type=float, default=None, help="Only this bound on the optimal value is known.")
 @click.option(
@@ -124,9 +140,12 @@ class _TargetOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--tol", type=float, default=1e-10, show_default=True, help="Relative gap to reach.")
 @click.option("--max-calls", type=int, default=None, help="Most oracle calls.  [default: 1000, or inner × outer]")
 @click.option("--max-seconds", type=float, default=None, help="Most seconds.")
+@click.option("--polish", is_flag=True, help="Finish on the good measurements, to the limit of the arithmetic.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the instance.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a summary.")
-def run(as_json: bool, target: Any, lower_bound: float | None, strategy: str | None, **options: Any) -> None:
+def run(
+    as_json: bool, start: str, target: Any, lower_bound: float | None, strategy: str | None, **options: Any
+) -> None:
     """Make one tensor sensing instance and solve it.
 
     Without --target, --lower-bound or --strategy the instance's own optimal value is used. Exits with 0 if the
@@ -134,6 +153,7 @@ def run(as_json: bool, target: Any, lower_bound: float | None, strategy: str | N
 
     \b
     Examples:
+      gnpolyak run --p-fail 0.2 --kappa 100 --start data --strategy level
       gnpolyak run --n 3 --kappa 3
       gnpolyak run --p-fail 0.2 --lower-bound 0 --json
       gnpolyak run --p-fail 0.1 --kappa 5 --strategy restart --method gnp
@@ -145,7 +165,8 @@ def run(as_json: bool, target: Any, lower_bound: float | None, strategy: str | N
         case = gnp.instances.tensor_sensing(**making)
         res = gnp.minimize(
             case.problem,
-            case.x0,
+            case.x0 if start == "near" else None,
+            rank=making["r"],
             target=case.target if target == "known" else target,
             lower_bound=lower_bound,
             strategy=strategy,

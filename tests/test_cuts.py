@@ -9,7 +9,9 @@ from scipy.optimize import nnls
 import gnpolyak as gnp
 from gnpolyak import cuts
 from gnpolyak.arrays import precise
+from gnpolyak.metrics import GaussNewton
 from gnpolyak.problem import Point
+from reference import cp_jacobian, factor
 
 
 @given(st.integers(1, 10), st.integers(0, 10**6))
@@ -140,3 +142,25 @@ def test_cuts_inside_vmap():
         state = jax.vmap(solve)(jnp.stack([jnp.asarray(case.x0), jnp.asarray(case.truth)]))
     assert state.status.tolist() == [gnp.Status.TARGET_REACHED] * 2
     assert state.calls.tolist() == [gnp.minimize(case.problem, case.x0, target=0.0).calls, 1]
+
+
+@pytest.mark.parametrize("solver", ["closed", "cg", "lsmr", "dense"])
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_directions_of_other_points_are_pseudo_inverses_on_the_range(solver, damping):
+    """A subgradient of another point has a part along the gauge here, which the metric does not see."""
+    x, g = factor(7, 3, 4.0, seed=0), np.random.default_rng(1).standard_normal((2, 7, 3))
+    problem = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.eye(7)))
+    _, values, right = np.linalg.svd(cp_jacobian(x, 2))
+    kept = values > 1e-9 * values[0]
+    right, inverse = right[: len(values)][kept], 1.0 / (values[kept] ** 2 + damping)
+    with precise(True):
+        found = GaussNewton(solver).spread(problem, jnp.asarray(x), jnp.asarray(g), jnp.asarray(damping))
+    for ours, other in zip(np.asarray(found), g, strict=True):
+        expected = right.T @ (inverse * (right @ other.ravel()))
+        assert np.linalg.norm(ours.ravel() - expected) < 1e-8 * np.linalg.norm(expected)
+
+
+def test_auto_takes_one_cut_where_directions_are_iterative():
+    model = gnp.composite(lambda x: x[:40] * x[40:], gnp.L1(np.ones(40)))
+    assert "1 cut)" in gnp.minimize(model, np.full(80, 1.2), target=0.0, max_calls=3).method
+    assert "5 cuts)" in gnp.minimize(model, np.full(80, 1.2), cuts=5, target=0.0, max_calls=3).method

@@ -44,8 +44,8 @@ def test_separation(residuals, expected):
 @pytest.mark.parametrize("p_fail", [0.0, 0.2])
 def test_polish_reaches_machine_precision(p_fail):
     case = gnp.instances.tensor_sensing(d=30, r=2, kappa=10.0, p_fail=p_fail)
-    rough = gnp.minimize(case.problem, case.x0, tol=1e-6)
-    fine = gnp.minimize(case.problem, case.x0, tol=1e-6, polish=True)
+    rough = gnp.minimize(case.problem, case.x0, tol=1e-8)
+    fine = gnp.minimize(case.problem, case.x0, tol=1e-8, polish=True)
     assert case.recovery_error(rough.x) > 1e-12
     assert case.recovery_error(fine.x) < 1e-14
     assert fine.value < rough.value

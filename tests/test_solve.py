@@ -284,3 +284,47 @@ def test_every_status_has_advice():
     assert set(_ADVICE) == set(gnp.Status)
     assert all(status.advice.endswith(".") for status in gnp.Status)
     assert [status for status in gnp.Status if status.success] == [gnp.Status.TARGET_REACHED]
+
+
+@pytest.mark.parametrize("method", ["auto", "scaledsm", "polyak"])
+def test_float32_stays_float32_where_x64_is_on(method):
+    case = gnp.instances.tensor_sensing(d=12, r=2, kappa=2.0, dtype=np.float32)
+    with jax.enable_x64(True):
+        chosen, target, x0 = gnp.methods.as_method(method), gnp.Known(np.float32(0.0)), jnp.asarray(case.x0)
+        state = gnp.init(case.problem, chosen, target, x0)
+        state, _ = jax.jit(lambda state: gnp.step(case.problem, chosen, target, state))(state)
+    assert state.point.x.dtype == jnp.float32
+
+
+def test_the_answer_may_be_written_to(case):
+    res = gnp.minimize(case.problem, case.x0, target=0.0)
+    res.x[0, 0] = 7.0
+    assert res.x[0, 0] == 7.0
+
+
+def test_indices_among_the_arguments_stay_indices():
+    entries = np.array([0, 2, 2, 1])
+    problem = gnp.composite(lambda x, i: x[i] ** 3, gnp.L1(np.array([1.0, 27.0, 27.0, 8.0])), args=(entries,))
+    res = gnp.minimize(problem, [np.float64(1.1), np.float64(2.2), np.float64(2.8)], target=0.0)
+    assert np.allclose(res.x, [1.0, 2.0, 3.0], atol=1e-8)
+
+
+def test_zero_data_name_no_outliers():
+    res = gnp.minimize(gnp.composite(lambda x: x**3 - 8.0, gnp.L1(np.zeros(4))), np.full(4, 2.5), target=0.0)
+    assert res.success
+    assert res.outliers is None
+
+
+def test_a_slow_oracle_is_not_run_eight_times_past_the_limit():
+    def slow(x):
+        return jax.pure_callback(lambda x: (time.sleep(0.15), x)[1], jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    @jax.custom_jvp
+    def model(x):
+        return slow(x)
+
+    model.defjvp(lambda primals, tangents: (slow(primals[0]), tangents[0]))
+    problem = gnp.composite(model, gnp.CustomPenalty(lambda z: jnp.sum(jnp.abs(z)), jnp.sign))
+    res = gnp.minimize(problem, np.array([3.0, 1.0]), "polyak", target=-1.0, max_seconds=0.3, max_calls=50)
+    assert res.status is gnp.Status.TIME_LIMIT
+    assert res.calls <= 4

@@ -42,7 +42,7 @@ def target_rule(
             advice="drop target if it is only a bound; drop the other two if it is the optimum",
         )
     if target is not None:
-        rule: Target = Known(target, tol=tol)
+        rule: Target = Known(_as_float(target), tol=tol)
     elif strategy in (None, "level"):
         # Several cuts make more of each step, so a level that is out of reach shows sooner.
         rule = Level(_lower_bound(problem, lower_bound), 4 if method.cuts == 1 else 2, tol=tol)
@@ -59,6 +59,11 @@ def target_rule(
     return rule
 
 
+def _as_float(number: Any) -> Any:
+    """A Python float of whatever number this is; anything else as it is, for the rule to refuse."""
+    return float(number) if isinstance(number, (int, np.number)) and not isinstance(number, bool) else number
+
+
 def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
     bound = problem.penalty.infimum if lower_bound is None else lower_bound
     if bound is None:
@@ -68,7 +73,7 @@ def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
             missing="an infimum: this penalty states none",
             advice="pass target=, or lower_bound=, or construct the penalty with infimum=",
         )
-    return bound
+    return _as_float(bound)
 
 
 def start(problem: Composite, rank: int | str) -> np.ndarray:
@@ -85,6 +90,13 @@ def start(problem: Composite, rank: int | str) -> np.ndarray:
 
 def checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, np.dtype]:
     """The start as JAX arrays, and the dtype to compute in."""
+    if arrays.is_traced((x0, problem)):
+        raise InputError(
+            given="minimize inside a jit, vmap or grad",
+            needed="values that can be looked at",
+            missing="them: inside a transformation there are only traces",
+            advice="use gnpolyak.init and gnpolyak.step, the pure functions underneath",
+        )
     x = arrays.as_variable(x0)
     dtype = arrays.working_dtype(x, problem)
     x = arrays.cast(x, dtype)

@@ -37,13 +37,23 @@ def as_real_array(value: Any, name: str) -> Array:
     _require_real(array, name)
     if not jnp.issubdtype(array.dtype, jnp.floating):
         array = np.asarray(array, dtype=np.float64)
+    _require_precision(array, name)
     _require_finite(array, name)
     with precise(True):
         return jnp.asarray(array)
 
 
+def as_data(value: Any, name: str) -> Array:
+    """Return an argument of a user's function as a JAX array: floats checked, indices and masks as they are."""
+    array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
+    if is_traced(value) or array.dtype.kind not in "iub":
+        return as_real_array(value, name)
+    with precise(True):
+        return jnp.asarray(array)
+
+
 def as_variable(x0: Tree) -> Tree:
-    """Return a checked copy of a starting point, leaf by leaf, as JAX arrays."""
+    """Return a checked starting point, leaf by leaf, as JAX arrays."""
     leaves, structure = jax.tree.flatten(_lists_as_arrays(x0))
     if not leaves:
         raise InputError(
@@ -59,7 +69,7 @@ def as_variable(x0: Tree) -> Tree:
 
 def _lists_as_arrays(x0: Tree) -> Tree:
     """A list of plain numbers (of any depth) is one array, as in NumPy; a list of arrays is a pytree."""
-    if isinstance(x0, list) and not any(hasattr(leaf, "dtype") for leaf in jax.tree.leaves(x0)):
+    if isinstance(x0, list) and not any(getattr(leaf, "ndim", 0) for leaf in jax.tree.leaves(x0)):
         return _as_numpy(x0, "x0")
     return x0
 
@@ -90,8 +100,8 @@ def computing_in(dtype: np.dtype) -> Iterator[None]:
 
 
 def to_numpy(tree: Tree) -> Tree:
-    """Return the tree with NumPy arrays for leaves."""
-    return jax.tree.map(np.asarray, tree)
+    """Return the tree with NumPy arrays for leaves, which the user may write to."""
+    return jax.tree.map(np.array, tree)
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -139,6 +149,16 @@ def _require_real(array: Any, name: str) -> None:
             needed="real numbers",
             missing="a real representation",
             advice=f"stack the real and imaginary parts of {name} into a real array, or pass {name}.real",
+        )
+
+
+def _require_precision(array: Any, name: str) -> None:
+    if array.dtype not in (np.float32, np.float64):
+        raise InputError(
+            given=f"{name} with dtype {array.dtype}",
+            needed="float32 or float64",
+            missing="a precision that the linear algebra is done in",
+            advice=f"pass {name}.astype(numpy.float64)",
         )
 
 

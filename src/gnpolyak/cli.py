@@ -9,6 +9,7 @@ from typing import Any
 
 try:
     import click
+    import matplotlib  # noqa: F401  # asked for here, so that the demo does not fail after its work
     from rich.console import Console
     from rich.live import Live
     from rich.table import Table
@@ -138,7 +139,7 @@ class _TargetOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--inner", type=int, default=200, show_default=True, help="Steps in a restart (the paper's T).")
 @click.option("--outer", type=int, default=50, show_default=True, help="Restarts (the paper's K).")
 @click.option("--tol", type=float, default=1e-10, show_default=True, help="Relative gap to reach.")
-@click.option("--max-calls", type=int, default=None, help="Most oracle calls.  [default: 1000, or inner × outer]")
+@click.option("--max-calls", type=int, default=None, help="Most oracle calls.  [default: 1000 for a known target]")
 @click.option("--max-seconds", type=float, default=None, help="Most seconds.")
 @click.option("--polish", is_flag=True, help="Finish on the good measurements, to the limit of the arithmetic.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the instance.")

@@ -15,8 +15,8 @@ from gnpolyak import trees
 from gnpolyak.problem import Point
 from gnpolyak.trees import Tree
 
-# Added to the unit diagonal of the scaled cut matrix, so that two equal cuts do not make it singular.
-_RIDGE = 1e-12
+# Added to the unit diagonal of the scaled cut matrix, in rounding units, so that equal cuts do not make it singular.
+_RIDGE = 1e4
 # The point common to all cuts may be this many times as far as the furthest single cut; beyond, they are in conflict.
 _REACH = 5.0
 
@@ -83,7 +83,11 @@ def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Ar
     length = jnp.sqrt(jnp.maximum(weights @ cosines @ weights, 0.0))
     left = jnp.max(jnp.where(usable, excess - cosines @ weights, 0.0))
     furthest = jnp.max(excess)
-    sound = (length <= _REACH * furthest) & (left <= 1e-6 * furthest) & jnp.all(jnp.isfinite(weights))
+    sound = (
+        (length <= _REACH * furthest)
+        & (left <= float(jnp.finfo(left.dtype).eps) ** 0.4 * furthest)
+        & jnp.all(jnp.isfinite(weights))
+    )
     multipliers = weights / size
     step = jax.tree.map(lambda s: jnp.tensordot(multipliers, s, axes=1), directions)
     return step, jnp.sum(multipliers), sound
@@ -97,8 +101,10 @@ def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
     need a few rounds, and the cap is only there for cycles of rounding.
     """
     size = linear.shape[0]
-    ridged = matrix + _RIDGE * jnp.eye(size)
-    threshold = 1e-12 * jnp.max(jnp.abs(linear))
+    ridge = _RIDGE * float(jnp.finfo(matrix.dtype).eps)
+    unit = jnp.eye(size, dtype=matrix.dtype)
+    ridged = matrix + ridge * unit
+    threshold = ridge * jnp.max(jnp.abs(linear))
 
     def unfinished(state: tuple[Array, Array, Array, Array]) -> Array:
         _, _, rounds, done = state
@@ -107,7 +113,7 @@ def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
     def improve(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         weights, support, rounds, _ = state
         both = support[:, None] & support[None, :]
-        solved = jnp.linalg.solve(jnp.where(both, ridged, jnp.eye(size)), jnp.where(support, linear, 0.0))
+        solved = jnp.linalg.solve(jnp.where(both, ridged, unit), jnp.where(support, linear, 0.0))
         negative = support & (solved <= 0)
         ratio = jnp.where(negative, weights / jnp.where(negative, weights - solved, 1.0), jnp.inf)
         backed = weights + jnp.minimum(jnp.min(ratio), 1.0) * (solved - weights)

@@ -31,7 +31,7 @@ class Instance:
     target: float
     """h*, the value at the truth."""
     settings: dict[str, Any]
-    """The arguments that make this instance again."""
+    """The arguments that make this instance again, its dtype aside."""
 
     def recovery_error(self, x: Any) -> float:
         """‖c(x) − c(X⋆)‖ / ‖c(X⋆)‖, blind to the symmetries of the factors."""

@@ -54,6 +54,9 @@ class Info(eqx.Module):
 def init(problem: Composite, method: Method, target: Target, x0: Tree) -> State:
     """Evaluate the start: the first oracle call.
 
+    These functions compute in the precision that JAX is set to where they are traced: for float64 data, call them
+    inside ``with jax.enable_x64(True):``. `minimize` does that by itself.
+
     Parameters
     ----------
     problem : Composite

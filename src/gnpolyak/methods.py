@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 import equinox as eqx
+import numpy as np
 
 from gnpolyak.errors import InputError
 from gnpolyak.metrics import Euclidean, GaussNewton, Metric, RightGram
@@ -36,16 +37,21 @@ class Method(eqx.Module):
     def metric(self) -> Metric:
         """G."""
 
+    def suited(self, problem: Composite, x: Tree) -> Method:
+        """Return the method with what it leaves open chosen for the problem."""
+        return self
+
     def check(self, problem: Composite, x: Tree) -> None:
         """Raise InputError when this method cannot run on the problem at x."""
-        if self.fraction is not None and not 0.5 <= self.fraction <= 1.0:
+        real = isinstance(self.fraction, (int, float, np.number))
+        if self.fraction is not None and not (real and 0.5 <= self.fraction <= 1.0):
             raise InputError(
                 given=f"fraction={self.fraction!r}",
                 needed="a step fraction between 1/2 and 1",
                 missing="a step the convergence theorem covers",
                 advice="leave it at None for the target rule's own choice",
             )
-        if not isinstance(self.cuts, int) or not 1 <= self.cuts <= MOST_CUTS:
+        if not isinstance(self.cuts, int) or isinstance(self.cuts, bool) or not 1 <= self.cuts <= MOST_CUTS:
             raise InputError(
                 given=f"cuts={self.cuts!r}",
                 needed=f"a whole number of cuts from 1 to {MOST_CUTS}",
@@ -89,7 +95,7 @@ class GNP(Method):
     ----------
     solver, rtol, max_inner
         As for `gnpolyak.metrics.GaussNewton`.
-    fraction
+    fraction, cuts
         As for `Method`.
     """
 
@@ -122,12 +128,17 @@ class Auto(GNP):
     damping: ClassVar[str] = "auto"
     cuts: int = eqx.field(static=True, default=5, kw_only=True)
 
+    def suited(self, problem: Composite, x: Tree) -> Method:
+        # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.
+        iterative = GaussNewton(self.solver).is_iterative(problem, x)
+        return dataclasses.replace(self, cuts=1) if iterative else self
+
 
 METHODS: dict[str, type[Method]] = {method.name: method for method in (Auto, GNP, LMM, ScaledSM, Polyak)}
 """The registry behind ``minimize(method="...")``: adding a method is one class and its place in this row."""
 
 
-def as_method(method: Any, cuts: int | None = None) -> Method:
+def as_method(method: Any, cuts: Any = None) -> Method:
     """Return a configured method from a registered name or a method itself, with its number of cuts if one is given."""
     if isinstance(method, str) and method.lower() in METHODS:
         method = METHODS[method.lower()]()
@@ -138,4 +149,6 @@ def as_method(method: Any, cuts: int | None = None) -> Method:
             missing="a known method",
             advice="leave it out for 'auto', or pass an object such as gnpolyak.GNP(solver='cg')",
         )
-    return method if cuts is None else dataclasses.replace(method, cuts=cuts)
+    if cuts is None:
+        return method
+    return dataclasses.replace(method, cuts=int(cuts) if isinstance(cuts, np.integer) else cuts)

@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import lineax as lx
-from jax import Array
+from jax import Array, lax
 from jax.flatten_util import ravel_pytree
 
 from gnpolyak import trees
@@ -84,9 +84,9 @@ class RightGram(Metric):
 
     def _matrices(self, problem: Composite, x: Tree, damping: Array) -> tuple[Array, Array]:
         gram = problem.map.right_gram(x)
-        gram = gram + damping * jnp.eye(gram.shape[0])
+        gram = gram + damping * jnp.eye(len(gram), dtype=x.dtype)
         # One r×r inverse and a product: triangular solves with d right-hand sides cost as much as an oracle call.
-        return gram, jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(gram), jnp.eye(gram.shape[0]))
+        return gram, jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(gram), jnp.eye(len(gram), dtype=x.dtype))
 
     def spread(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
         return subgradients @ self._matrices(problem, x, damping)[1]
@@ -130,11 +130,15 @@ class GaussNewton(Metric):
         plain = self._solve(problem, point, None)
         if self.damping == "never":
             return plain
-        damping = _balanced_damping(problem, point, plain, gap)
-        damped = self._solve(problem, point, damping)
+
+        def damped() -> Direction:
+            found = self._solve(problem, point, _balanced_damping(problem, point, plain, gap))
+            both = plain.inner_iterations + found.inner_iterations
+            return eqx.tree_at(lambda d: d.inner_iterations, found, both)
+
         if self.damping == "always":
-            return damped
-        return trees.select(_neglects_too_much(problem, point, plain, gap), damped, plain)
+            return damped()
+        return lax.cond(_neglects_too_much(problem, point, plain, gap), damped, lambda: plain)
 
     def _solve(self, problem: Composite, point: Point, damping: Array | None) -> Direction:
         solve = _SOLVERS[self._resolve(problem, point.x)].solve
@@ -143,13 +147,19 @@ class GaussNewton(Metric):
         return _direction(point.subgradient, s, lambda z: trees.add_scaled(gram(z), amount, z), iterations, amount)
 
     def spread(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
-        # LSMR needs v itself, which belongs to another point; of the two Krylov methods only CG works from g.
         name = self._resolve(problem, x)
-        if name == "closed":
-            return jax.vmap(lambda g: problem.map.gram_pinv(x, g, damping))(subgradients)
         if name == "dense":
             return _dense_spread(problem, x, subgradients, damping)
-        return jax.vmap(lambda g: _damped_cg(self, problem, x, g, damping).solution)(subgradients)
+        # LSMR needs v itself, which belongs to another point; of the two Krylov methods only CG works from g.
+        solve = _closed_form if name == "closed" else _damped_cg
+        gram = problem.map.gram(x)
+
+        def along(g: Tree) -> Tree:
+            # Another point's g need not lie in range(Jᵀ), where alone these solve for it: Pg = (JᵀJ)†JᵀJg does.
+            inside = solve(self, problem, x, gram(g), 0.0).solution
+            return solve(self, problem, x, inside, damping).solution
+
+        return jax.vmap(along)(subgradients)
 
     def check(self, problem: Composite, x: Tree) -> None:
         if self.solver != "auto" and self.solver not in _SOLVERS:
@@ -158,6 +168,13 @@ class GaussNewton(Metric):
                 needed=f"one of {', '.join(repr(name) for name in ('auto', *_SOLVERS))}",
                 missing="a known solver",
                 advice="leave it at 'auto' if in doubt",
+            )
+        if self.max_inner is not None and not (isinstance(self.max_inner, int) and self.max_inner >= 1):
+            raise InputError(
+                given=f"max_inner={self.max_inner!r}",
+                needed="a whole number of at least 1",
+                missing="a valid limit",
+                advice="leave it out for ten times the number of variables",
             )
         name = self._resolve(problem, x)
         needs = _SOLVERS[name].needs
@@ -168,6 +185,10 @@ class GaussNewton(Metric):
                 missing=f"{needs!r}: this one offers {', '.join(sorted(problem.offers)) or 'nothing optional'}",
                 advice="use solver='auto', or solver='cg', which every problem supports",
             )
+
+    def is_iterative(self, problem: Composite, x: Tree) -> bool:
+        """Whether directions here come from an iterative solver."""
+        return self._resolve(problem, x) in ("cg", "lsmr")
 
     def _resolve(self, problem: Composite, x: Tree) -> str:
         if self.solver != "auto":
@@ -202,7 +223,12 @@ def _neglects_too_much(problem: Composite, point: Point, plain: Direction, gap: 
 
 
 def _closed(metric: GaussNewton, problem: Composite, point: Point, damping: Array | None) -> tuple[Tree, Any]:
-    return problem.map.gram_pinv(point.x, point.subgradient, 0.0 if damping is None else damping), 0
+    amount = 0.0 if damping is None else damping
+    return _closed_form(metric, problem, point.x, point.subgradient, amount).solution, 0
+
+
+def _closed_form(metric: GaussNewton, problem: Composite, x: Tree, g: Tree, damping: Array | float) -> KrylovSolution:
+    return KrylovSolution(problem.map.gram_pinv(x, g, damping), jnp.zeros((), jnp.int32))
 
 
 def _cg(metric: GaussNewton, problem: Composite, point: Point, damping: Array | None) -> tuple[Tree, Any]:

@@ -36,13 +36,17 @@ def corrupted(residuals: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     if not sizes.size:
         return np.array([], dtype=int)
     scale = np.median(np.abs(b)) or np.max(np.abs(b))
-    if sizes.max() <= _EXACT * scale:
+    if scale == 0:
+        # Data that are all zero set no scale by which a residual could be called small.
+        return None
+    eps = np.finfo(sizes.dtype).eps
+    if sizes.max() <= max(_EXACT, 1e3 * eps) * scale:
         return np.array([], dtype=int)
     ordered = np.sort(sizes)
-    floor = np.finfo(sizes.dtype).eps * scale
+    floor = eps * scale
     good = np.maximum(ordered[(len(ordered) - 1) // 2 : -1], floor)
     ratios = ordered[(len(ordered) - 1) // 2 + 1 :] / good
-    if not ratios.size or ratios.max() < _GAP:
+    if not ratios.size or not ratios.max() >= _GAP:
         return None
     threshold = good[np.argmax(ratios)]
     return np.flatnonzero(sizes > threshold)

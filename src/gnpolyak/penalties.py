@@ -14,7 +14,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
-from gnpolyak.arrays import as_real_array
+from gnpolyak.arrays import as_data, as_real_array
 from gnpolyak.errors import InputError
 
 
@@ -140,7 +140,7 @@ class CustomPenalty(Penalty):
     ) -> None:
         self.value_function = value
         self.subgradient_function = subgradient
-        self.args = tuple(as_real_array(arg, f"args[{i}]") for i, arg in enumerate(args))
+        self.args = tuple(as_data(arg, f"args[{i}]") for i, arg in enumerate(args))
         self.known_infimum = infimum
 
     @property

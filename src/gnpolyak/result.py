@@ -49,7 +49,8 @@ _ADVICE = {
     ),
     Status.TIME_LIMIT: "The time limit came first. Raise max_seconds, or go on from res.x.",
     Status.STALLED: (
-        "The arithmetic cannot resolve a smaller gap. Loosen tol, or use float64 data if these are float32."
+        "The arithmetic cannot resolve a smaller gap, or no step finds one. Loosen tol, or use float64 data if these "
+        "are float32."
     ),
     Status.CRITICAL_POINT: (
         "The subgradient is zero above the target, so no step leaves this point. Start elsewhere; if the problem is "
@@ -61,7 +62,7 @@ _ADVICE = {
     ),
     Status.DIVERGED: (
         "The values grew beyond all bounds. The start is too far from a solution for these steps: start closer, use "
-        "fraction=0.5, or check that the target is not far too low."
+        "method=GNP(fraction=0.5), or check that the target is not far too low."
     ),
     Status.LINEAR_SOLVE_FAILED: (
         "The inner linear system was not solved to a usable residual. For GNP use solver='auto' or raise max_inner; "
@@ -143,7 +144,7 @@ class Result:
     def message(self) -> str:
         """The status in a sentence or two, with figures and advice."""
         name = self.status.name.replace("_", " ").capitalize()
-        figures = f"value {self.value:.6g}, {self.value - self.bound:.3g} above {self.bound:.6g}"
+        figures = f"value {self.value:.6g}, {max(self.value - self.bound, 0.0):.3g} above {self.bound:.6g}"
         return f"{name} after {self.calls} calls and {self.seconds:.3g} s ({figures}). {self.status.advice}"
 
     def plot(self, ax: Any = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -34,6 +34,8 @@ _CHUNK_SECONDS = 0.1
 _FIRST_CHUNK = 8
 # Gauss–Newton steps converge quadratically: a few take any separated solution to the limit of the arithmetic.
 _POLISHING_CALLS = 5
+# Who was stopped from outside wants an end, and no more work.
+_STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK}
 
 
 class _Trace(eqx.Module):
@@ -136,7 +138,8 @@ def minimize(
         Most seconds in the loop, not counting compilation. Honoured between chunks of about 0.1 s.
     polish : bool
         Once good and corrupted measurements separate (see ``res.outliers``), finish on the good ones with Gauss–Newton
-        steps, to the limit of the arithmetic. Kept only if the objective itself falls. For the L1 penalty.
+        steps, to the limit of the arithmetic, with at most 6 calls on top of max_calls. Kept only if the objective
+        itself falls. For the L1 penalty; not done when the solve was stopped from outside.
     callback : callable, optional
         Called with a `Result` so far (status RUNNING) between chunks; stops the solve by raising StopIteration.
     progress : bool
@@ -163,15 +166,18 @@ def minimize(
         outer=outer,
         tol=tol,
     )
-    x0 = arguments.start(problem, rank) if x0 is None else x0
-    x, dtype = arguments.checked_start(problem, chosen, x0)
     limits = _Limits(arguments.checked_calls(max_calls, rule), arguments.checked_seconds(max_seconds))
     arguments.check_callback(callback)
+    x0 = arguments.start(problem, rank) if x0 is None else x0
+    x, dtype = arguments.checked_start(problem, chosen, x0)
+    chosen = chosen.suited(problem, x) if cuts is None and isinstance(method, str) else chosen
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype), progress_bar(progress, limits.calls, chosen.name) as report:
         run = _Run(problem=problem.cast(dtype), method=chosen, target=rule, convert=convert)
-        res = run.loop(x, limits, [observer for observer in (callback, report) if observer is not None])
-        return _finish(run.problem, res, convert, polish)
+        with _interruptible() as interrupted:
+            observers = [observer for observer in (callback, report) if observer is not None]
+            res = run.loop(x, limits, interrupted, observers)
+            return _finish(run.problem, res, convert, polish and res.status not in _STOPPED, interrupted)
 
 
 @dataclass(frozen=True)
@@ -191,18 +197,24 @@ class _Run:
     seconds: float = 0.0
     rows: list[np.ndarray] = field(default_factory=list)
 
-    def loop(self, x: Tree, limits: _Limits, observers: list[Callable[[Result], Any]]) -> Result:
-        with _interruptible() as interrupted:
-            state = self._begin(x)
-            length, calls, status = _FIRST_CHUNK, 1, Status(int(state.status))
-            while status is Status.RUNNING:
-                status = self._observe(state, observers, interrupted, limits)
-                if status is not Status.RUNNING:
-                    break
-                taken, elapsed, state = self._advance(state, calls, min(length, limits.calls - calls))
-                status = Status(int(state.status))
-                calls += taken
-                length = _next_length(taken, elapsed, limits.seconds - self.seconds)
+    def loop(
+        self,
+        x: Tree,
+        limits: _Limits,
+        interrupted: threading.Event,
+        observers: Sequence[Callable[[Result], Any]] = (),
+    ) -> Result:
+        state = self._begin(x)
+        calls, status = 1, Status(int(state.status))
+        length = min(_FIRST_CHUNK, _next_length(1, self.seconds, limits.seconds - self.seconds))
+        while status is Status.RUNNING:
+            status = self._observe(state, observers, interrupted, limits)
+            if status is not Status.RUNNING:
+                break
+            taken, elapsed, state = self._advance(state, calls, min(length, limits.calls - calls))
+            status = Status(int(state.status))
+            calls += taken
+            length = _next_length(taken, elapsed, limits.seconds - self.seconds)
         return self._result(state, status)
 
     def _begin(self, x: Tree) -> State:
@@ -227,7 +239,7 @@ class _Run:
         return taken, elapsed, state
 
     def _observe(
-        self, state: State, observers: list[Callable[[Result], Any]], interrupted: threading.Event, limits: _Limits
+        self, state: State, observers: Sequence[Callable[[Result], Any]], interrupted: threading.Event, limits: _Limits
     ) -> Status:
         if interrupted.is_set():
             return Status.INTERRUPTED
@@ -273,23 +285,27 @@ def _value(problem: Composite, x: Tree) -> Array:
     return problem.evaluate(x).value
 
 
-def _finish(problem: Composite, res: Result, convert: Callable[[Tree], Tree], polish: bool) -> Result:
+def _finish(
+    problem: Composite, res: Result, convert: Callable[[Tree], Tree], polish: bool, interrupted: threading.Event
+) -> Result:
     """Tell which measurements are corrupted, and polish on the others if asked to."""
     if not isinstance(problem.penalty, L1) or not np.isfinite(res.value):
         return res
     b = np.asarray(data(problem))
     bad = corrupted(np.asarray(_residuals(problem, res.x)), b)
     res = replace(res, outliers=bad, measurements=b.size)
-    return res if bad is None or not polish else _polished(problem, res, bad, convert)
+    return res if bad is None or not polish else _polished(problem, res, bad, convert, interrupted)
 
 
-def _polished(problem: Composite, res: Result, bad: np.ndarray, convert: Callable[[Tree], Tree]) -> Result:
+def _polished(
+    problem: Composite, res: Result, bad: np.ndarray, convert: Callable[[Tree], Tree], interrupted: threading.Event
+) -> Result:
     run = _Run(problem=on_the_inliers(problem, bad), method=GNP(), target=Known(0.0, tol=0.0), convert=convert)
-    better = run.loop(jax.tree.map(jnp.asarray, res.x), _Limits(_POLISHING_CALLS, float("inf")), [])
+    better = run.loop(jax.tree.map(jnp.asarray, res.x), _Limits(_POLISHING_CALLS, float("inf")), interrupted)
     value = float(_value(problem, better.x))
     calls = better.calls + 1
     res = replace(res, calls=res.calls + calls, polish_calls=calls, seconds=res.seconds + better.seconds)
-    return replace(res, x=better.x, value=value) if value < res.value else res
+    return replace(res, x=better.x, value=value, bound=min(res.bound, value)) if value < res.value else res
 
 
 def _next_length(taken: int, elapsed: float, left: float) -> int:
@@ -320,7 +336,8 @@ def _interruptible() -> Iterator[threading.Event]:
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, previous)
+        # None stands for a handler that was not installed from Python, and cannot be put back from here.
+        signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
 
 
 def _identity(tree: Tree) -> Tree:

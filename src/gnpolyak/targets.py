@@ -360,7 +360,8 @@ class Level(Target):
 
 
 def _require_count(rule: Target, name: str, count: Any) -> None:
-    if isinstance(count, bool) or int(count) != count or count < 1:
+    whole = _finite(count) and not isinstance(count, bool) and int(count) == count
+    if not whole or count < 1:
         raise _bad_setting(rule, name, count, "a whole number of at least 1")
 
 

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 from jax import Array
 
-from gnpolyak.arrays import as_real_array
+from gnpolyak.arrays import as_data
 from gnpolyak.errors import InputError
 from gnpolyak.maps.base import Map
 from gnpolyak.trees import Tree
@@ -32,7 +32,7 @@ class AutodiffMap(Map):
 
     def __init__(self, function: Callable[..., Array], args: tuple[Any, ...] = ()) -> None:
         self.function = function
-        self.args = tuple(as_real_array(arg, f"args[{i}]") for i, arg in enumerate(args))
+        self.args = tuple(as_data(arg, f"args[{i}]") for i, arg in enumerate(args))
 
     @property
     def label(self) -> str:

@@ -65,19 +65,23 @@ class _Reduced(eqx.Module):
     rows: int = eqx.field(static=True)
     """d, which sets how far rounding reaches into the eigenvalues."""
 
-    def matrices(self) -> tuple[Array, Array, Array]:
-        """E, nD + μI, and the r²×r² matrix of the inner system."""
+    def blocks(self) -> tuple[Array, Array]:
+        """E and nD + μI."""
+        s = self.r.T @ self.r
+        return s ** (self.n - 2), self.n * s ** (self.n - 1) + self.damping * jnp.eye(len(s), dtype=s.dtype)
+
+    def matrices(self) -> tuple[Array, Array]:
+        """The r×r matrix of the outer system, nD + μI, and the r²×r² matrix of the inner one."""
         n, r, size = self.n, self.r, self.r.shape[0]
-        s = r.T @ r
-        e, outer = s ** (n - 2), n * s ** (n - 1) + self.damping * jnp.eye(size)
-        inner = n * (n - 1) * jnp.einsum("al,lj,bj->ajbl", r, e, r) + jnp.einsum("ab,lj->ajbl", jnp.eye(size), outer)
-        return e, outer, inner.reshape(size**2, size**2)
+        e, outer = self.blocks()
+        unit = jnp.eye(size, dtype=r.dtype)
+        inner = n * (n - 1) * jnp.einsum("al,lj,bj->ajbl", r, e, r) + jnp.einsum("ab,lj->ajbl", unit, outer)
+        return outer, inner.reshape(size**2, size**2)
 
     def iterate(self, inside: Array, outside: Array) -> tuple[Array, Array]:
         """Solve for a rank too large to factorise r² unknowns."""
         n, r = self.n, self.r
-        s = r.T @ r
-        e, outer = s ** (n - 2), n * s ** (n - 1) + self.damping * jnp.eye(r.shape[0])
+        e, outer = self.blocks()
 
         def action(a: Array) -> Array:
             return n * (n - 1) * r @ (e * (a.T @ r)) + a @ outer
@@ -91,7 +95,7 @@ class _Reduced(eqx.Module):
         The factors' norms enter to the power 2(n−1), so the unscaled matrices look singular long before they are.
         Scaling changes the minimum-norm solution of a singular system, so there the unscaled one is truncated.
         """
-        _, outer, inner = self.matrices()
+        outer, inner = self.matrices()
         column = jnp.sqrt(jnp.diag(outer))
         column = jnp.where(column > 0, column, 1.0)
         scale = jnp.tile(column, len(column))
@@ -99,7 +103,7 @@ class _Reduced(eqx.Module):
         outer_factor = jnp.linalg.cholesky(outer / jnp.outer(column, column))
 
         # One r×r inverse and a product: triangular solves with d right-hand sides cost as much as an oracle call.
-        outer_inverse = jax.scipy.linalg.cho_solve((outer_factor, True), jnp.eye(len(column)))
+        outer_inverse = jax.scipy.linalg.cho_solve((outer_factor, True), jnp.eye(len(outer), dtype=outer.dtype))
 
         def solve(inside: Array, outside: Array) -> tuple[Array, Array]:
             a = jax.scipy.linalg.cho_solve((inner_factor, True), inside.ravel() / scale).reshape(inside.shape) / column
@@ -138,7 +142,7 @@ class _Reduced(eqx.Module):
             inner = _gram_pinv(jacobian, self.damping, self.rows)
             outer = _gram_pinv(jnp.sqrt(self.n) * self._power(), self.damping, self.rows)
         else:
-            _, outer_matrix, inner_matrix = self.matrices()
+            outer_matrix, inner_matrix = self.matrices()
             inner, outer = _pinv(inner_matrix, self.rows), _pinv(outer_matrix, self.rows)
         return (inner @ inside.ravel()).reshape(inside.shape), outside @ outer
 

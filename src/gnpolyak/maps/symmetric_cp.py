@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from gnpolyak.errors import InputError
@@ -32,14 +33,14 @@ class SymmetricCP(Map):
     n: int = eqx.field(static=True)
 
     def __init__(self, n: int = 2) -> None:
-        if not isinstance(n, int) or isinstance(n, bool) or n < 2:
+        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 2:
             raise InputError(
                 given=f"SymmetricCP(n={n!r})",
                 needed="a whole order n of at least 2",
                 missing="a valid n",
                 advice="use n=2 for matrices XXᵀ and n>=3 for tensors",
             )
-        self.n = n
+        self.n = int(n)
 
     @property
     def offers(self) -> frozenset[str]:

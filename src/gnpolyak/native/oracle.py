@@ -20,9 +20,9 @@ _KINDS = {
 }
 
 
-def supports(rows: Array, x: Array, b: Array) -> bool:
+def supports(rows: Array, others: Array, x: Array, b: Array) -> bool:
     """Tell whether the fused oracle can serve rows and arithmetic of these dtypes on a CPU of this process."""
-    known = (np.dtype(rows.dtype), np.dtype(x.dtype)) in _KINDS and b.dtype == x.dtype
+    known = (np.dtype(rows.dtype), np.dtype(x.dtype)) in _KINDS and b.dtype == x.dtype and others.dtype == rows.dtype
     library, _ = load()
     return known and library is not None and rows.shape[1] > 0 and x.shape[1] > 0
 

@@ -68,7 +68,7 @@ class PowerSensing(Sensing):
     def evaluate(self, c: Map, penalty: Penalty, x: Array) -> tuple[Array, Array]:
         # Exactly these types: a subclass may measure or penalise in its own way, which the kernel would not know.
         if type(self) is PowerSensing and type(c) is SymmetricCP and type(penalty) is L1:  # noqa: SIM102
-            if self.q is not None and native.supports(self.p, x, penalty.b):
+            if self.q is not None and native.supports(self.p, self.q, x, penalty.b):
                 return _fused(self, self.q, c, penalty, x)
         return super().evaluate(c, penalty, x)
 

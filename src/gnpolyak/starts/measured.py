@@ -145,4 +145,4 @@ def working(problem: Any) -> tuple[Any, np.dtype]:
     """The problem with all its data in one floating type, and that type."""
     _require_kind(problem)
     dtype = arrays.working_dtype(problem)
-    return arrays.cast(problem, dtype), dtype
+    return problem.cast(dtype), dtype

@@ -144,7 +144,7 @@ def test_cuts_inside_vmap():
     assert state.calls.tolist() == [gnp.minimize(case.problem, case.x0, target=0.0).calls, 1]
 
 
-@pytest.mark.parametrize("solver", ["closed", "cg", "lsmr", "dense"])
+@pytest.mark.parametrize("solver", ["cg", "lsmr", "dense"])
 @pytest.mark.parametrize("damping", [0.0, 0.3])
 def test_directions_of_other_points_are_pseudo_inverses_on_the_range(solver, damping):
     """A subgradient of another point has a part along the gauge here, which the metric does not see."""

@@ -132,7 +132,7 @@ def minimize(
         Stop when the gap is at most tol times the first gap. The gap is measured from the target; with a lower
         bound, from the strategy's own estimate of h*.
     max_calls : int, optional
-        Most oracle calls: 1,000 for a known target, the whole schedule for restarts, and 10,000 for the level rule,
+        Most oracle calls: 1,000 for a known target, the whole schedule for restarts, and 20,000 for the level rule,
         which ends by itself.
     max_seconds : float, optional
         Most seconds in the loop, not counting compilation. Honoured between chunks of about 0.1 s.

@@ -189,7 +189,7 @@ class Restart(Target):
 
 # The calls of a window, and the share of the value below which its gain is little.
 _WINDOW = 200
-_LITTLE = 1e-5
+_LITTLE = 1e-4
 
 
 class _LevelAim(eqx.Module):
@@ -255,8 +255,9 @@ class Level(Target):
     When δ is down to tol/100 of the first gap, the round is over and is put to the test: δ goes back up by a factor
     256 with twice the patience, and from now on doubles when a level is met. Two rounds in a row that find nothing end
     the solve. So a method that is merely slow is given time, and success is not claimed on the word of a small δ alone.
-    A value that has levelled off, with 200 calls that gained less than 1e-5 of it and yet not much less than the 200
-    before them, and that three times, ends it as `Status.NOT_SHARP`.
+    A value that has levelled off, with 200 calls that gained less than 1e-4 of it and yet not much less than the 200
+    before them, and that three times, each answered with a δ of a thousandth of the value, ends it as
+    `Status.NOT_SHARP`.
 
     Nothing is proved about this rule for nonconvex problems: δ is an estimate of the gap, except where the value
     reaches h₀ itself.
@@ -308,17 +309,21 @@ class Level(Target):
         hit = best.value <= aim.reference - aim.delta / 2
         given_up = ~hit & ((aim.misses + 1 >= aim.patience) | lost)
         delta = jnp.where(given_up, aim.delta / 4, jnp.where(hit & aim.probing, aim.delta * 2, aim.delta))
+        window = aim.window.advance(best.value, self.lower_bound)
+        # Small levels may creep where a larger one would stride: a flat window is answered with one.
+        flattened = window.flat > aim.window.flat
+        delta = jnp.where(flattened, jnp.maximum(delta, (best.value - self.lower_bound) / 1000), delta)
         moved = _LevelAim(
             reference=jnp.where(hit | given_up, best.value, aim.reference),
             delta=delta,
             smallest=aim.smallest,
             misses=jnp.where(hit | given_up, 0, aim.misses + 1),
-            patience=aim.patience,
+            patience=jnp.where(flattened, 2 * aim.patience, aim.patience),
             mark=aim.mark,
             probing=aim.probing,
             quiet=aim.quiet,
             blocked=jnp.where(hit, False, infinite),
-            window=aim.window.advance(best.value, self.lower_bound),
+            window=window,
         )
         ended = given_up & (delta <= aim.smallest)
         return trees.select(ended, self._next_round(moved, best), moved), trees.select(given_up, best, point)
@@ -352,7 +357,7 @@ class Level(Target):
         return aim.blocked
 
     def default_calls(self) -> int:
-        return 10_000
+        return 20_000
 
     def check(self) -> None:
         super().check()

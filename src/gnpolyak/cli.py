@@ -1,4 +1,4 @@
-"""The command line: `gnpolyak demo` and `gnpolyak run`, with `bench` and `info` from their own modules."""
+"""The command line: `gnpolyak demo` and `gnpolyak run`, with `bench`, `info` and `reproduce` from their own modules."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ except ImportError as error:
 
 import gnpolyak as gnp
 from gnpolyak.bench.command import bench
+from gnpolyak.experiments.command import reproduce
 from gnpolyak.info import info
 from gnpolyak.methods import METHODS
 
@@ -39,6 +40,7 @@ def main() -> None:
       gnpolyak demo                     GNP, ScaledSM and Polyak as the conditioning worsens
       gnpolyak run --kappa 100          one solve, with its figures
       gnpolyak run --p-fail 0.2 --start data --strategy level     outliers, from the data alone
+      gnpolyak reproduce                the paper's figures again, and which of its claims hold
       gnpolyak bench                    this library and its peers, timed side by side
       gnpolyak info                     versions, devices, and which oracle is in use
     """
@@ -46,6 +48,7 @@ def main() -> None:
 
 main.add_command(bench)
 main.add_command(info)
+main.add_command(reproduce)
 
 
 @main.command()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
 from importlib import metadata
+from pathlib import Path
 
 import jax
 
@@ -42,3 +45,20 @@ def threads() -> str:
     """How many threads the fused oracle may use."""
     limit = native.status().threads
     return f"at most {limit}" if limit else "as many as XLA has, one a core"
+
+
+def processor() -> str:
+    """The name of the processor."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def commit() -> str | None:
+    """The commit this package runs from, None outside a clone of its repository."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -51,13 +51,14 @@ def tensor_sensing(
     seed: int = 0,
     *,
     radius: float = 0.1,
+    corruption: float = 1.0,
     centred: bool = True,
     dtype: Any = np.float64,
 ) -> Instance:
     """The paper's low-rank tensor sensing: min ‖A(Σ xᵢ^⊗n) − b‖₁ with power measurements.
 
     P, Q are Gaussian, X⋆ has singular values spaced linearly from 1 to 1/κ, and each measurement is corrupted by
-    N(0, 1) with probability p_fail. All numbers come from one NumPy generator stream per ingredient: the
+    N(0, corruption²) with probability p_fail. All numbers come from one NumPy generator stream per ingredient: the
     instance is the same in every dtype mode and on every device, and changing p_fail or κ leaves P and Q alone.
 
     Parameters
@@ -74,6 +75,8 @@ def tensor_sensing(
         Seed of the generator.
     radius : float
         ‖x0 − X⋆‖_F / ‖X⋆‖_F.
+    corruption : float
+        Standard deviation of what is added to a corrupted measurement; 1 in the paper.
     centred : bool
         Whether each measurement is a difference M(p^⊗n) − M(q^⊗n), as in the paper, or M(p^⊗n) alone. The rows p,
         the truth and the corruption are the same either way.
@@ -85,15 +88,15 @@ def tensor_sensing(
     Instance
     """
     settings = {"d": d, "r": r, "n": n, "kappa": kappa, "p_fail": p_fail, "m": m, "seed": seed, "radius": radius}
-    _check(**settings, centred=centred)
-    settings["centred"] = centred
+    settings |= {"corruption": corruption, "centred": centred}
+    _check(**settings)
     settings["m"] = m = 8 * d * r * (1 if n == 2 else n) if m is None else m
     for_truth, for_p, for_q, for_noise, for_start = np.random.default_rng(seed).spawn(5)
     truth = _conditioned(d, r, kappa, for_truth)
     p, plus = _measured(m, truth, n, np.dtype(dtype), for_p)
     q, minus = _measured(m, truth, n, np.dtype(dtype), for_q) if centred else (None, np.zeros(m))
     clean = plus - minus
-    noise = np.where(for_noise.random(m) < p_fail, for_noise.standard_normal(m), 0.0)
+    noise = np.where(for_noise.random(m) < p_fail, corruption * for_noise.standard_normal(m), 0.0)
     x0 = starts.near(truth, radius, for_start)
     b = clean + noise
     return Instance(
@@ -126,7 +129,9 @@ def _measured(m: int, truth: np.ndarray, n: int, dtype: np.dtype, rng: np.random
     return arrays.adopt(rows), values
 
 
-def _check(*, d: Any, r: Any, n: Any, kappa: Any, p_fail: Any, m: Any, seed: Any, radius: Any, centred: Any) -> None:
+def _check(
+    *, d: Any, r: Any, n: Any, kappa: Any, p_fail: Any, m: Any, seed: Any, radius: Any, corruption: Any, centred: Any
+) -> None:
     rules = (
         ("d", d, _whole(d, 1), "a whole number of at least 1"),
         ("r", r, _whole(r, 1) and r <= d, f"a whole rank between 1 and d = {d}"),
@@ -136,6 +141,7 @@ def _check(*, d: Any, r: Any, n: Any, kappa: Any, p_fail: Any, m: Any, seed: Any
         ("m", m, m is None or _whole(m, 1), "a whole number of measurements of at least 1"),
         ("seed", seed, _whole(seed, 0), "a whole number of at least 0"),
         ("radius", radius, _real(radius) and radius >= 0, "a finite radius of at least 0"),
+        ("corruption", corruption, _real(corruption) and corruption >= 0, "a finite size of at least 0"),
         ("centred", centred, isinstance(centred, bool), "True or False"),
     )
     for name, given, valid, needed in rules:

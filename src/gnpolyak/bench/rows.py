@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from typing import Any
 import jax
 
 from gnpolyak.bench.clock import Sample
-from gnpolyak.facts import oracle, versions
+from gnpolyak.facts import commit, oracle, processor, versions
 from gnpolyak.io import replacing
 
 
@@ -56,13 +55,13 @@ def environment() -> dict[str, Any]:
     """Where and with what the figures were taken."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": _processor(),
+        "machine": processor(),
         "cores": os.cpu_count(),
         "devices": sorted({f"{device.platform} {device.device_kind}" for device in jax.devices()}),
         "oracle": oracle(),
         "python": platform.python_version(),
         "versions": versions(),
-        "commit": _commit(),
+        "commit": commit(),
     }
 
 
@@ -77,18 +76,3 @@ def load(path: Path) -> tuple[Mapping[str, Any], list[Row]]:
     """Read what `save` wrote: command and environment, and the rows."""
     content = json.loads(path.read_text(encoding="utf-8"))
     return content, [Row(**row) for row in content["rows"]]
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def _commit() -> str | None:
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

@@ -1,0 +1,120 @@
+"""What the rows say, in the figures that claims are judged by: medians over the seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnpolyak.experiments.rows import Trace
+
+
+class MissingError(LookupError):
+    """There are no rows for what was asked."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One number that theory speaks of, measured at one setting."""
+
+    quantity: str
+    setting: str
+    """The setting in words, such as "d=100 r=5 n=2 κ=10"."""
+    value: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The rows of the figures by name, and the findings of the theory's probes."""
+
+    traces: Mapping[str, Sequence[Trace]]
+    findings: Sequence[Finding] = ()
+
+    def panel(self, figure: str, panel: str | None = None) -> Panel:
+        """The rows of one panel of a figure; of its only one by default."""
+        wanted = panel or figure
+        found = [trace for trace in self.traces.get(figure, ()) if trace.facts["panel"] == wanted]
+        if not found:
+            raise MissingError(f"no rows of {figure}: run `gnpolyak reproduce {figure}`")
+        return Panel(found)
+
+    def finding(self, quantity: str, setting: str) -> float:
+        """One number of theory."""
+        for finding in self.findings:
+            if (finding.quantity, finding.setting) == (quantity, setting):
+                return finding.value
+        raise MissingError(f"no {quantity} at {setting}: run `gnpolyak reproduce theory`")
+
+    def about(self, quantity: str) -> dict[str, float]:
+        """One quantity at every setting it was measured at."""
+        found = {finding.setting: finding.value for finding in self.findings if finding.quantity == quantity}
+        if not found:
+            raise MissingError(f"no {quantity}: run `gnpolyak reproduce theory`")
+        return found
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The rows of one panel."""
+
+    traces: Sequence[Trace]
+
+    @property
+    def values(self) -> list[float]:
+        """The values of what varies, in order."""
+        return sorted({trace.value for trace in self.traces})
+
+    def of(self, method: str, value: float) -> list[Trace]:
+        """One trace for each seed."""
+        found = [trace for trace in self.traces if trace.facts["method"] == method and trace.value == value]
+        if not found:
+            raise MissingError(f"no rows of {method} at {value:g}")
+        return found
+
+    def calls(self, method: str, value: float, error: float = 1e-8, relative: bool = False) -> float:
+        """The median number of calls to an error; infinite when at least half of the seeds did not get there."""
+        return _median(trace.calls_to(error, relative) for trace in self.of(method, value))
+
+    def seconds(self, method: str, value: float, error: float = 1e-8, relative: bool = False) -> float:
+        """The median number of seconds to an error."""
+        return _median(trace.seconds_to(error, relative) for trace in self.of(method, value))
+
+    def pace(self, method: str, value: float) -> float:
+        """The median seconds a call takes."""
+        return _median(trace.seconds[-1] / trace.call[-1] for trace in self.of(method, value))
+
+    def spent(self, method: str, value: float) -> tuple[float, float]:
+        """The calls and the seconds after which the runs ended, medians."""
+        traces = self.of(method, value)
+        return _median(float(trace.call[-1]) for trace in traces), _median(trace.seconds[-1] for trace in traces)
+
+    def end(self, method: str, value: float) -> float:
+        """The median error at the end."""
+        return _median(max(float(trace.best[-1]), 0.0) for trace in self.of(method, value))
+
+    def advantage(self, method: str, other: str, value: float, relative: bool) -> tuple[float, float, bool]:
+        """How many times the calls and the seconds of `method` the other needs, and whether that is only a lower bound.
+
+        Where the other never reached the error, what it had spent when it was stopped stands in for it.
+        """
+        calls, seconds = (f(method, value, 1e-8, relative) for f in (self.calls, self.seconds))
+        other_calls, other_seconds = (f(other, value, 1e-8, relative) for f in (self.calls, self.seconds))
+        unfinished = not np.isfinite(other_calls)
+        if unfinished:
+            other_calls, other_seconds = self.spent(other, value)
+        return other_calls / calls, other_seconds / seconds, unfinished
+
+
+def _median(numbers: Iterable[float]) -> float:
+    """The median of numbers of which some may be infinite; of an even count the larger middle one."""
+    ordered = sorted(numbers)
+    return float(ordered[len(ordered) // 2])
+
+
+def exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """p in y ~ xᵖ by least squares in the logarithms, over the finite y."""
+    finite = [(np.log(a), np.log(b)) for a, b in zip(x, y, strict=True) if np.isfinite(b)]
+    if len(finite) < 2:
+        raise MissingError("fewer than two finished runs to fit a power to")
+    return float(np.polyfit(*np.array(finite).T, 1)[0])

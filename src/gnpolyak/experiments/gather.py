@@ -1,0 +1,81 @@
+"""rows → what a figure shows: the median over the seeds, and the band between the smallest and the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gnpolyak.experiments import specs
+from gnpolyak.experiments.pictures import Line, Panel, Picture, Series
+from gnpolyak.experiments.rows import Trace, identity
+
+_POINTS = 300
+
+
+def done(figure: specs.Figure, traces: Sequence[Trace], seeds: int | None) -> list[Trace]:
+    """The traces that belong to the figure as specified, in its order; others, of other settings, are left out."""
+    found = {trace.identity: trace for trace in traces}
+    return [found[key] for curve in figure.curves(seeds) if (key := identity(curve)) in found]
+
+
+def picture(figure: specs.Figure, traces: Sequence[Trace]) -> Picture:
+    """What the figure shows of the traces there are."""
+    return Picture(
+        name=figure.name,
+        title=figure.title,
+        caption=f"{figure.place} of the paper. {figure.caption}",
+        settings=tuple(pair for panel in figure.panels for pair in _settings(panel, traces)),
+        panels=tuple(_panel(panel, traces) for panel in figure.panels),
+    )
+
+
+def _settings(panel: specs.Panel, traces: Sequence[Trace]) -> list[tuple[str, str]]:
+    of_panel = [trace for trace in traces if trace.facts["panel"] == panel.name]
+    seeds = len({trace.facts["seed"] for trace in of_panel})
+    limit = f"{max((int(t.facts['max_calls']) for t in of_panel), default=panel.max_calls):,} calls"
+    if panel.max_seconds is not None:
+        limit += f" or {panel.max_seconds:g} s"
+    values = ", ".join(f"{value:g}" for value in panel.values)
+    return [
+        (panel.title, f"{panel.symbol} in {{{values}}}, p_fail = {panel.base.p_fail:g}")
+        if panel.varies != "p_fail"
+        else (panel.title, f"{panel.symbol} in {{{values}}}"),
+        ("seeds", str(seeds)),
+        ("limit", limit),
+    ]
+
+
+def _panel(panel: specs.Panel, traces: Sequence[Trace]) -> Panel:
+    lines = []
+    for contender in panel.contenders:
+        for value in panel.values:
+            same = [
+                trace
+                for trace in traces
+                if trace.facts["panel"] == panel.name
+                and trace.facts["method"] == contender.label
+                and trace.value == value
+            ]
+            if same:
+                lines.append(_line(contender.label, value, same))
+    return Panel(panel.title, panel.symbol, tuple(lines))
+
+
+def _line(method: str, value: float, traces: Sequence[Trace]) -> Line:
+    by_calls = _series([(trace.call.astype(float), trace.best) for trace in traces], whole=True)
+    by_seconds = _series([(trace.seconds, trace.best) for trace in traces], whole=False)
+    return Line(method, value, len(traces), by_calls, by_seconds)
+
+
+def _series(curves: Sequence[tuple[np.ndarray, np.ndarray]], whole: bool) -> Series:
+    """Step curves of all seeds at the same places; a run that has ended keeps its last value."""
+    x = curves[0][0] if len(curves) == 1 else _places(curves, whole)
+    values = np.array([best[np.maximum(np.searchsorted(at, x, side="right") - 1, 0)] for at, best in curves])
+    return Series(x, np.median(values, axis=0), values.min(axis=0), values.max(axis=0))
+
+
+def _places(curves: Sequence[tuple[np.ndarray, np.ndarray]], whole: bool) -> np.ndarray:
+    first, last = max(at[0] for at, _ in curves), max(at[-1] for at, _ in curves)
+    grid = np.geomspace(max(first, 1e-9), last, _POINTS)
+    return np.unique(grid.astype(int)).astype(float) if whole else grid

@@ -1,0 +1,81 @@
+"""How far a run is and how long it will take: bars on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from gnpolyak.experiments.specs import Curve
+
+
+class _Account:
+    """The work done so far, and from its pace the time left."""
+
+    def __init__(self, todo: Sequence[Curve]) -> None:
+        self.total = sum(curve.work for curve in todo)
+        self.count = len(todo)
+        self.done = 0.0
+        self.finished = 0
+        self.began = time.perf_counter()
+
+    def finish(self, curve: Curve) -> None:
+        self.done += curve.work
+        self.finished += 1
+
+    def left(self) -> str:
+        elapsed = time.perf_counter() - self.began
+        return _duration(elapsed * (self.total - self.done) / max(self.done, 1e-9))
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+@contextmanager
+def reporting(todo: Sequence[Curve]) -> Iterator[Any]:
+    """Yield a function of a curve and the share of it that is done."""
+    if not todo:
+        yield lambda curve, share: None
+    elif sys.stderr.isatty():
+        with _bars(todo) as watch:
+            yield watch
+    else:
+        account = _Account(todo)
+
+        def line(curve: Curve, share: float) -> None:
+            if share >= 1:
+                account.finish(curve)
+                click.echo(f"[{account.finished}/{account.count}] {curve.name}, about {account.left()} left", err=True)
+
+        yield line
+
+
+@contextmanager
+def _bars(todo: Sequence[Curve]) -> Iterator[Any]:
+    from rich import progress
+
+    account = _Account(todo)
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(bar_width=20),
+        progress.TextColumn("{task.fields[note]}"),
+    )
+    with progress.Progress(*columns, transient=True) as bars:
+        everything = bars.add_task("all curves", total=account.total, note=f"0/{account.count}")
+        current = bars.add_task("", total=1.0, note="")
+
+        def watch(curve: Curve, share: float) -> None:
+            if share < 1:
+                bars.update(current, description=curve.name, completed=share)
+                return
+            account.finish(curve)
+            note = f"{account.finished}/{account.count}, about {account.left()} left"
+            bars.update(everything, completed=account.done, note=note)
+
+        yield watch

@@ -1,0 +1,98 @@
+"""run(curve) → rows: one solve, timed without compilation, by the library's only loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import jax
+import numpy as np
+
+import gnpolyak as gnp
+from gnpolyak.experiments.authors import remembering
+from gnpolyak.experiments.rows import IDENTITY, Trace, identity, recorded
+from gnpolyak.experiments.specs import Contender, Curve, Setting
+from gnpolyak.facts import commit, oracle, processor, versions
+
+_latest: dict[tuple[Setting, int], gnp.instances.Instance] = {}
+
+
+def run(curve: Curve, jobs: int = 1, watch: Callable[[gnp.Result], Any] | None = None) -> Trace:
+    """Solve and record; Ctrl-C raises KeyboardInterrupt, so that half a curve is never taken for a whole one.
+
+    Parameters
+    ----------
+    curve : Curve
+    jobs : int
+        How many such runs share the machine; recorded, as their times then depend on each other.
+    watch : callable, optional
+        Called with the result so far, between compiled chunks; the clock stands still meanwhile.
+    """
+    case = _instance(curve.setting, curve.seed)
+    res = _solve(curve, case, watch)
+    if res.status is gnp.Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    gap, best = res.history.gap(case.target), res.history.best - case.target
+    kept = recorded(gap, best)
+    facts = dict(zip(IDENTITY, identity(curve), strict=True)) | _provenance(case, res, jobs)
+    return Trace(facts, kept + 1, res.history.seconds[kept], gap[kept], best[kept])
+
+
+def _instance(setting: Setting, seed: int) -> gnp.instances.Instance:
+    """The instance, kept for the next curve on it; the one before it is dropped first: it may fill gigabytes."""
+    if (setting, seed) not in _latest:
+        _latest.clear()
+        _latest[setting, seed] = gnp.instances.tensor_sensing(**vars(setting), seed=seed)
+    return _latest[setting, seed]
+
+
+def _solve(curve: Curve, case: gnp.instances.Instance, watch: Callable[[gnp.Result], Any] | None) -> gnp.Result:
+    contender = curve.contender
+    problem, x0, method = case.problem, case.x0, _method(contender)
+    if contender.method == "gnp-authors":
+        problem, x0, method = remembering(problem, x0, contender.fraction)
+    return gnp.minimize(
+        problem,
+        x0,
+        method,
+        **_rule(contender, case.target),
+        tol=contender.tol,
+        max_calls=curve.max_calls,
+        max_seconds=curve.max_seconds,
+        callback=watch,
+    )
+
+
+def _method(contender: Contender) -> Any:
+    named = {"gnp": gnp.GNP, "gnp-authors": gnp.GNP, "scaledsm": gnp.ScaledSM, "polyak": gnp.Polyak, "auto": gnp.Auto}
+    return named[contender.method](fraction=contender.fraction)
+
+
+def _rule(contender: Contender, target: float) -> dict[str, Any]:
+    if contender.strategy is None:
+        return {"target": target}
+    rule = {"lower_bound": 0.0, "strategy": contender.strategy}
+    return rule | ({"inner": contender.inner, "outer": contender.outer} if contender.strategy == "restart" else {})
+
+
+def _provenance(case: gnp.instances.Instance, res: gnp.Result, jobs: int) -> dict[str, str]:
+    return {
+        "target": f"{case.target:.17g}",
+        "status": res.status.name.lower(),
+        "dtype": str(np.asarray(case.x0).dtype),
+        **machine(),
+        "jobs": str(jobs),
+    }
+
+
+def machine() -> dict[str, str]:
+    """Where and with what a solve runs, now."""
+    return {
+        "device": ", ".join(sorted({f"{device.platform} {device.device_kind}" for device in jax.devices()})),
+        "processor": processor(),
+        "oracle": oracle(),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
+        "commit": commit() or "unknown",
+        "date": datetime.now(UTC).date().isoformat(),
+    }

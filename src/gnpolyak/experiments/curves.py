@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def _kept(x: np.ndarray, curves: np.ndarray, most: int) -> np.ndarray:
             worst = int(off.argmax())
             heappush(queue, (-float(off[worst]), start, start + worst, stop))
 
-    for start, stop in zip(ends, ends[1:], strict=False):
+    for start, stop in pairwise(ends):
         consider(start, stop)
     while queue and len(kept) < most:
         off, start, worst, stop = heappop(queue)

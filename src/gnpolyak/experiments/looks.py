@@ -42,7 +42,10 @@ SPARE = (
 )
 
 # Ten steps of "plasma", whose lightness rises evenly, so that the order is seen with any colour vision and in grey.
-PLASMA = "#0d0887 #41049d #6a00a8 #8f0da4 #b12a90 #cc4778 #e16462 #f2844b #fca636 #fcce25 #f0f921".split()
+PLASMA = (
+    *("#0d0887", "#41049d", "#6a00a8", "#8f0da4", "#b12a90"),
+    *("#cc4778", "#e16462", "#f2844b", "#fca636", "#fcce25", "#f0f921"),
+)
 # The parts of it with a contrast of at least 2.2 against white and 3 against the dark page.
 ON_LIGHT = (0.0, 0.76)
 ON_DARK = (0.4, 1.0)

@@ -1,0 +1,1 @@
+from gnpolyak.diagnostics.spectrum import *

@@ -67,6 +67,18 @@ def size(x: Tree) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(x))
 
 
+def generator(seed: int) -> np.random.Generator:
+    """A stream of its own: with the seed alone, it would draw the numbers that a user drew x from with that seed."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(
+            given=f"seed={seed!r}",
+            needed="a whole number of at least 0",
+            missing="a valid seed",
+            advice="leave seed out for 0",
+        )
+    return np.random.default_rng([int(seed), 0xD1A6])
+
+
 def random_like(x: Tree, rng: np.random.Generator) -> Tree:
     """Standard normal numbers in the shape of x."""
     return jax.tree.map(lambda leaf: jnp.asarray(rng.standard_normal(leaf.shape)), x)

@@ -1,0 +1,99 @@
+"""What a diagnostic was given, checked and brought to float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak import arrays
+from gnpolyak.errors import InputError
+from gnpolyak.maps import AutodiffMap, Map
+from gnpolyak.problem import Composite
+from gnpolyak.trees import Tree
+
+Model = Composite | Map | Callable[..., Array]
+"""A problem, its map, or a plain function that JAX can trace."""
+
+_DOUBLE = np.dtype(np.float64)
+# Numbers of an array of the image's size that may be formed: 64 MB. Its derivatives need some times as much.
+LARGEST_ARRAY = 2**23
+
+
+@contextmanager
+def on_the_map(model: Model, x: Tree) -> Iterator[tuple[Map, Tree]]:
+    """Yield the map c and the point, checked, inside a block that computes in float64."""
+    c = model.map if isinstance(model, Composite) else model
+    c = c if isinstance(c, Map) else AutodiffMap(_callable(c))
+    point = _point(x)
+    with arrays.computing_in(_DOUBLE):
+        c.check(point)
+        yield arrays.cast(c, _DOUBLE), point
+
+
+@contextmanager
+def on_the_problem(problem: Any, *points: Tree) -> Iterator[tuple[Composite, list[Tree]]]:
+    """Yield the problem and the points, checked, inside a block that computes in float64."""
+    if not isinstance(problem, Composite):
+        raise InputError(
+            given=f"a problem of type {type(problem).__name__}",
+            needed="a Composite: sharpness and regularity are the penalty's, on the image of the map",
+            missing="the penalty",
+            advice="make one with gnpolyak.composite(model, gnpolyak.L1(b))",
+        )
+    checked = [_point(x) for x in points]
+    with arrays.computing_in(_DOUBLE):
+        problem = problem.cast(_DOUBLE)
+        for x in checked:
+            problem.check(x)
+        yield problem, checked
+
+
+def image_shape(c: Map, x: Tree) -> tuple[int, ...] | None:
+    """The shape of c(x), found without forming it; None if the map does not offer it or it is too large to form."""
+    if "image" not in c.offers:
+        return None
+    shape = jax.eval_shape(c, x).shape
+    return shape if np.prod(shape, dtype=float) <= LARGEST_ARRAY else None
+
+
+def size(x: Tree) -> int:
+    """The number of variables."""
+    return sum(leaf.size for leaf in jax.tree.leaves(x))
+
+
+def generator(seed: int) -> np.random.Generator:
+    """A stream of its own: with the seed alone, it would draw the numbers that a user drew x from with that seed."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(
+            given=f"seed={seed!r}",
+            needed="a whole number of at least 0",
+            missing="a valid seed",
+            advice="leave seed out for 0",
+        )
+    return np.random.default_rng([int(seed), 0xD1A6])
+
+
+def random_like(x: Tree, rng: np.random.Generator) -> Tree:
+    """Standard normal numbers in the shape of x."""
+    return jax.tree.map(lambda leaf: jnp.asarray(rng.standard_normal(leaf.shape)), x)
+
+
+def _point(x: Tree) -> Tree:
+    return arrays.cast(arrays.as_variable(x), _DOUBLE)
+
+
+def _callable(model: Any) -> Callable[..., Array]:
+    if callable(model):
+        return model
+    raise InputError(
+        given=f"a model of type {type(model).__name__}",
+        needed="a problem, a Map or a function of x",
+        missing="something to differentiate",
+        advice="pass the problem itself, or its map c",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import subprocess
 from importlib import metadata
@@ -55,10 +56,17 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+@functools.cache
 def commit() -> str | None:
-    """The commit this package runs from, None outside a clone of its repository."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    """The commit this package runs from, marked if its code was changed since; None outside a clone."""
+    head, changes = _git("rev-parse", "--short", "HEAD"), _git("status", "--porcelain", "--", ".")
+    return f"{head} and changes" if head and changes else head or None
+
+
+def _git(*arguments: str) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        here = Path(__file__).parent
+        done = subprocess.run(["git", "-C", str(here), *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        return None
+        return ""

@@ -82,9 +82,7 @@ def observe(
         return Observations(*(column[kept] for column in (*columns, labels))), level
 
 
-def _drawn(
-    problem: Composite, x: Tree, radii: Sequence[float], count: int, rng: np.random.Generator
-) -> list[Tree]:
+def _drawn(problem: Composite, x: Tree, radii: Sequence[float], count: int, rng: np.random.Generator) -> list[Tree]:
     """For each radius, `count` points of each family."""
     weights = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0])
     xi = rng.standard_normal((count, *weights.shape))

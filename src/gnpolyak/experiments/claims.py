@@ -225,32 +225,36 @@ def _inner_loops_suffice(evidence: Evidence) -> Judgement:
 
 def _rank_of_the_jacobian(evidence: Evidence) -> Judgement:
     found = evidence.about("rank of the Jacobian, n = 2")
-    right = all(value == _expected_rank(setting) for setting, value in found.items())
     text = "; ".join(f"{value:,.0f} at {setting}" for setting, value in found.items())
+    printed = all(value == _printed_rank(setting) for setting, value in found.items())
     return Judgement(
         f"Rank of ∇c: {text}.",
-        FAILS if right else UNKNOWN,
-        "The kernel of Y ↦ XYᵀ + YXᵀ is {XΩ : Ω skew}, of dimension r(r−1)/2, so the rank is dr − r(r−1)/2. The "
-        "proof takes QYᵀ + YQᵀ = 0 (a d×d equation) for the tangent space of the Stiefel manifold, which is QᵀY + "
-        "YᵀQ = 0 (r×r). The rank is constant all the same, and that is all the theorem needs.",
+        HOLDS if printed else FAILS,
+        "The kernel of Y ↦ XYᵀ + YXᵀ is {XΩ : Ω skew}, of dimension r(r−1)/2, so the rank is dr − r(r−1)/2. The proof "
+        "takes QYᵀ + YQᵀ = 0 (a d×d equation) for the tangent space of the Stiefel manifold, which is QᵀY + YᵀQ = 0 "
+        "(r×r). The rank is constant all the same, and that is all the theorem needs.",
     )
 
 
-def _expected_rank(setting: str) -> int:
-    d, r = (int(part.split("=")[1]) for part in setting.split()[:2])
-    return d * r - r * (r - 1) // 2
+def _printed_rank(setting: str) -> int:
+    """r(r+1)/2 for a setting such as "d=5 r=3"."""
+    r = int(setting.split("r=")[1].split(maxsplit=1)[0])
+    return r * (r + 1) // 2
 
 
 def _why_the_system_is_easy(evidence: Evidence) -> Judgement:
+    ranks = evidence.about("rank of the Jacobian, n = 2")
     steps = evidence.about("conjugate gradient steps per call")
     distinct = evidence.about("distinct nonzero singular values")
+    largest = list(ranks)[-1]
     text = ", ".join(f"{value:.3g} at {setting.split()[-1]}" for setting, value in steps.items())
     counts = ", ".join(f"{value:.0f} at {setting.split()[-1]}" for setting, value in distinct.items())
     return Judgement(
-        f"Conjugate gradients need {text} steps a call; ∇c at X⋆ has {counts} distinct nonzero singular values.",
-        FAILS,
-        "The system is easy, but the rank is not 15. JᵀJ has the eigenvalues 2σᵢ² and 2(σᵢ² + σⱼ²), so at most r + "
-        "r(r+1)/2 = 20 distinct nonzero ones for r = 5, and conjugate gradients end after about that many steps "
+        f"The rank is {ranks[largest]:,.0f} at {largest}. Conjugate gradients need {text} steps a call; ∇c at X⋆ has "
+        f"{counts} distinct nonzero singular values.",
+        HOLDS if ranks[largest] == _printed_rank(largest) else FAILS,
+        "The system is easy, but not for that reason. JᵀJ has the eigenvalues 2σᵢ² and 2(σᵢ² + σⱼ²), so at most "
+        "r + r(r+1)/2 = 20 distinct nonzero ones for r = 5, and conjugate gradients end after about that many steps "
         "whatever d is.",
     )
 

@@ -90,8 +90,10 @@ _ERRATA: tuple[tuple[str, _Text], ...] = (
     (
         "The authors' code",
         "It differs from the text: half as many measurements, corruptions of standard deviation 0.001, a start at "
-        "the absolute distance 0.1 from X⋆ (0.01 for the orders), LSMR on JᵀJ warm-started from the last direction "
-        "(so not the minimum-norm solution), no factor ½ in restarts, T = 1,200 and K = 13 for RPolyak, and a limit "
-        "of 1,000 calls. `gnpolyak reproduce --variant authors` runs it that way, with LSMR to a tighter tolerance.",
+        "the absolute distance 0.1 from X⋆ (0.01 for the orders), LSMR on JᵀJ warm-started from the last direction, "
+        "no factor ½ in restarts, T = 1,200 and K = 13 for RPolyak, and a limit of 1,000 calls. A warm start keeps "
+        "what the last direction has in the null space of JᵀJ, so in general it does not give the minimum-norm "
+        "solution; for XXᵀ it does, since a step along Z leaves Z orthogonal to the null space. "
+        "`gnpolyak reproduce --variant authors` runs it that way, with LSMR to a tighter tolerance.",
     ),
 )

@@ -114,7 +114,7 @@ def _median(numbers: Iterable[float]) -> float:
 
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     """p in y ~ xᵖ by least squares in the logarithms, over the finite y."""
-    finite = [(np.log(a), np.log(b)) for a, b in zip(x, y, strict=True) if np.isfinite(b)]
-    if len(finite) < 2:
+    finite = np.isfinite(y)
+    if np.sum(finite) < 2:
         raise MissingError("fewer than two finished runs to fit a power to")
-    return float(np.polyfit(*np.array(finite).T, 1)[0])
+    return float(np.polyfit(np.log(np.asarray(x)[finite]), np.log(np.asarray(y)[finite]), 1)[0])

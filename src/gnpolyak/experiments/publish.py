@@ -46,5 +46,5 @@ def _report(folder: Path, pictures: Sequence[Picture], judged: list[Claim], foun
 
 def provenance(traces: Sequence[Trace]) -> dict[str, str]:
     """What the rows were made on and with; several values where they differ."""
-    names = ("device", "processor", "oracle", "dtype", "versions", "commit", "jobs", "date")
+    names = ("processor", "cores", "device", "oracle", "dtype", "versions", "commit", "jobs", "date")
     return {name: "; ".join(sorted({trace.facts[name] for trace in traces})) for name in names}

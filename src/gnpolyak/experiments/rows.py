@@ -23,7 +23,19 @@ IDENTITY = (
 )
 """The columns that say what was run: a curve with the same ones need not be run again."""
 
-PROVENANCE = ("target", "status", "dtype", "device", "processor", "jobs", "oracle", "versions", "commit", "date")
+PROVENANCE = (
+    "target",
+    "status",
+    "dtype",
+    "device",
+    "processor",
+    "cores",
+    "jobs",
+    "oracle",
+    "versions",
+    "commit",
+    "date",
+)
 """The columns that say what came of it, where and with what."""
 
 MEASURED = ("call", "seconds", "gap", "best")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -91,6 +92,7 @@ def machine() -> dict[str, str]:
     return {
         "device": ", ".join(sorted({f"{device.platform} {device.device_kind}" for device in jax.devices()})),
         "processor": processor(),
+        "cores": str(os.cpu_count()),
         "oracle": oracle(),
         "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "commit": commit() or "unknown",

@@ -105,7 +105,7 @@ class Panel:
 
     def setting(self, value: float) -> Setting:
         """The setting at one value of what varies."""
-        varied = replace(self.base, **{self.varies: int(value) if self.varies in ("n", "r") else value})
+        varied = replace(self.base, **{self.varies: type(getattr(self.base, self.varies))(value)})
         m = self.per_variable * varied.d * varied.r * (varied.n if self.with_order else 1)
         radius = varied.radius
         if self.absolute_radius is not None:

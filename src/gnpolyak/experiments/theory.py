@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gnpolyak as gnp
+from gnpolyak import diagnostics
 from gnpolyak.errors import InputError
 from gnpolyak.experiments.evidence import Finding
 from gnpolyak.experiments.run import machine
@@ -61,14 +62,14 @@ def _named(case: gnp.instances.Instance) -> str:
 def _ranks(*sizes: tuple[int, int]) -> Iterator[tuple[str, str, float]]:
     for d, r in sizes:
         truth = np.random.default_rng(0).standard_normal((d, r))
-        found = gnp.diagnostics.jacobian_rank(gnp.SymmetricCP(2), truth)
+        found = diagnostics.jacobian_rank(gnp.SymmetricCP(2), truth)
         yield "rank of the Jacobian, n = 2", f"d={d} r={r}", float(found.rank if found.rank is not None else np.nan)
 
 
 def _systems(d: int) -> Iterator[tuple[str, str, float]]:
     for kappa in _KAPPAS:
         case = _case(d, kappa=kappa)
-        found = gnp.diagnostics.jacobian_rank(case.problem, case.truth)
+        found = diagnostics.jacobian_rank(case.problem, case.truth)
         yield "distinct nonzero singular values", _named(case), float(found.distinct or np.nan)
         res = gnp.minimize(case.problem, case.x0, gnp.GNP(solver="cg"), target=case.target)
         yield "conjugate gradient steps per call", _named(case), float(np.mean(res.history.inner_iterations[1:]))
@@ -77,7 +78,7 @@ def _systems(d: int) -> Iterator[tuple[str, str, float]]:
 def _sharpness(d: int) -> Iterator[tuple[str, str, float]]:
     for kappa in _KAPPAS:
         case = _case(d, kappa=kappa)
-        found = gnp.diagnostics.sharpness(case.problem, case.truth, case.target)
+        found = diagnostics.sharpness(case.problem, case.truth, case.target)
         yield "μ_h, n = 2", _named(case), found.mu
         yield "L_h, n = 2", _named(case), found.lipschitz
         yield "L_h/μ_h, n = 2", _named(case), found.lipschitz / found.mu
@@ -105,9 +106,9 @@ def _value(case: gnp.instances.Instance, x: np.ndarray) -> float:
 def _tensors(d: int) -> Iterator[tuple[str, str, float]]:
     for n, p_fail in ((3, 0.0), (4, 0.0), (3, 0.2)):
         case = _case(d, n=n, kappa=3.0, p_fail=p_fail)
-        ranks = gnp.diagnostics.constant_rank(case.problem, case.truth).ranks
+        ranks = diagnostics.constant_rank(case.problem, case.truth).ranks
         yield "rank of the Jacobian over dr, n > 2", _named(case), float(min(_known(ranks)) / case.truth.size)
-        found = gnp.diagnostics.sharpness(case.problem, case.truth, case.target)
+        found = diagnostics.sharpness(case.problem, case.truth, case.target)
         yield "L_h/μ_h, n > 2", _named(case), found.lipschitz / found.mu if found.mu > 0 else np.inf
 
 
@@ -120,15 +121,15 @@ def _rates(d: int) -> Iterator[tuple[str, str, float]]:
         rate = _rate(case)
         res = gnp.minimize(case.problem, case.x0, "gnp", target=case.target, tol=1e-13)
         gap = res.history.best - case.target
-        yield "observed contraction per call", _named(case), gnp.diagnostics.contraction(res.history, case.target)
+        yield "observed contraction per call", _named(case), diagnostics.contraction(res.history, case.target)
         yield "bound on the contraction per call", _named(case), rate.factor
         yield "calls to 1e-8", _named(case), float(np.argmax(gap <= _ERROR) + 1) if gap[-1] <= _ERROR else np.inf
         yield "T of Theorem 1 for 1e-8", _named(case), float(rate.calls(_distance(case), _ERROR))
 
 
-def _rate(case: gnp.instances.Instance) -> gnp.diagnostics.Rate:
-    found = gnp.diagnostics.sharpness(case.problem, case.truth, case.target)
-    return gnp.diagnostics.Rate(found.mu, found.lipschitz)
+def _rate(case: gnp.instances.Instance) -> diagnostics.Rate:
+    found = diagnostics.sharpness(case.problem, case.truth, case.target)
+    return diagnostics.Rate(found.mu, found.lipschitz)
 
 
 def _distance(case: gnp.instances.Instance) -> float:

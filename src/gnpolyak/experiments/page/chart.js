@@ -41,7 +41,8 @@ class Chart {
     host.append(this.canvas, this.tip);
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerdown", (event) => this.point(event));
-    this.canvas.addEventListener("pointerleave", () => this.rest());
+    // A finger leaves as soon as it has tapped; what it asked for stays until the next tap.
+    this.canvas.addEventListener("pointerleave", (event) => event.pointerType === "touch" || this.rest());
     this.canvas.addEventListener("blur", () => this.rest());
     this.canvas.addEventListener("keydown", (event) => this.walk(event));
     new ResizeObserver(() => this.host.clientWidth !== this.width && this.draw()).observe(host);

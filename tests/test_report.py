@@ -491,11 +491,13 @@ def test_arrow_keys_walk_along_a_curve_and_to_the_next(visit):
 
 @pytest.mark.parametrize("width", [360, 768, 1600])
 def test_the_page_fits_the_screen(visit, width):
-    view = visit(made(notes=(("Long", "word" * 60),)), viewport={"width": width, "height": 800})
+    crowd = picture("crowd", Panel("many", "κ", lines([f"Method {k}" for k in range(6)], (1.0, 1.1))))
+    view = visit(made((*PICTURES, crowd), notes=(("Long", "word" * 60),)), viewport={"width": width, "height": 800})
     assert view.evaluate("document.documentElement.scrollWidth") <= width
-    for box in (each.bounding_box() for each in view.locator(".chart svg, .legend, .claims, .switches").all()):
+    for box in (each.bounding_box() for each in view.locator(".chart svg, .keys, .claims, .switches").all()):
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
+        assert box["width"] > 150
     view.set_viewport_size({"width": 500, "height": 800})
     view.wait_for_function("document.querySelector('.chart svg').getBoundingClientRect().width < 500")
     assert numbered(view, 0)["frame"][2] < 500

@@ -37,7 +37,7 @@ def drawable(series: Series, most: int) -> Series:
 
 def _kept(x: np.ndarray, curves: np.ndarray, most: int) -> np.ndarray:
     """Indices of the points to keep: start from a few, then split at the worst approximated point until none is off."""
-    scales = (x, np.log10(x))
+    scales = np.array([x, np.log10(x)])
     kept = {0, len(x) - 1}
     for scale in scales:
         kept.update(np.searchsorted(scale, np.linspace(scale[0], scale[-1], PLACES // 2)[1:-1]).tolist())
@@ -62,8 +62,11 @@ def _kept(x: np.ndarray, curves: np.ndarray, most: int) -> np.ndarray:
     return np.array(sorted(kept))
 
 
-def _deviation(scales: tuple[np.ndarray, ...], curves: np.ndarray, start: int, stop: int) -> np.ndarray:
+def _deviation(scales: np.ndarray, curves: np.ndarray, start: int, stop: int) -> np.ndarray:
     """How far each point from start to stop is from the chord, in the worst curve and on the worst axis."""
-    inner = slice(start, stop + 1)
-    chords = [np.interp(s[inner], s[[start, stop]], y[[start, stop]]) - y[inner] for s in scales for y in curves]
-    return np.abs(chords).max(axis=0)
+    ends, inner = [start, stop], slice(start, stop + 1)
+    widths = np.diff(scales[:, ends])
+    # Clocks can stand still: two values at one place are compared with the first.
+    along = (scales[:, inner] - scales[:, start, None]) / np.where(widths > 0, widths, 1.0)
+    chords = curves[:, start, None] + along[:, None] * np.diff(curves[:, ends])
+    return np.abs(chords - curves[:, inner]).max(axis=(0, 1))

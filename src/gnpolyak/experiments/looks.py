@@ -47,7 +47,7 @@ PLASMA = (
     *("#cc4778", "#e16462", "#f2844b", "#fca636", "#fcce25", "#f0f921"),
 )
 # The parts of it with a contrast of at least 2.2 against white and 3 against the dark page.
-ON_LIGHT = (0.0, 0.76)
+ON_LIGHT = (0.0, 0.74)
 ON_DARK = (0.4, 1.0)
 
 

@@ -5,7 +5,6 @@ Everything is inside the file, and its content security policy forbids it to loa
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,18 +13,13 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
-from gnpolyak.experiments import looks
-from gnpolyak.experiments.curves import drawable
-from gnpolyak.experiments.pictures import VERDICTS, Claim, Line, Panel, Picture, Series
+from gnpolyak.experiments import payload
+from gnpolyak.experiments.pictures import VERDICTS, Claim, Line, Panel, Picture
 from gnpolyak.io import replacing
 
 SCRIPTS = ("scales.js", "chart.js", "legend.js", "report.js")
-# Points of all the curves of one axis together, so that the page stays below a megabyte and a half, and of one curve.
-POINTS = 20_000
-POINTS_OF_A_CURVE = 200
-# The class of the badge, its sign for those who do not see the colour, and the words of the summary for one and for more.
+# The class of the badge, its sign for those who do not see the colour, and the summary's words for one and for more.
 BADGES = {
     "holds": ("good", "✓", "holds", "hold"),
     "holds with a condition": ("fair", "◐", "holds with a condition", "hold with a condition"),
@@ -72,7 +66,7 @@ def page(
         notes=_notes(notes),
         machine=_facts(machine.items()),
         command=escape(command),
-        data=_data(pictures),
+        data=payload.embedded(pictures),
         style=style,
         script=script,
     )
@@ -206,51 +200,3 @@ def _notes(notes: Sequence[tuple[str, str]]) -> str:
 def _facts(pairs: Iterable[tuple[str, str]]) -> str:
     parts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs)
     return f'<dl class="facts">{parts}</dl>' if parts else ""
-
-
-def _data(pictures: Sequence[Picture]) -> str:
-    """The panels as JSON that no text in them can break out of."""
-    count = sum(len(panel.lines) for picture in pictures for panel in picture.panels)
-    most = min(POINTS_OF_A_CURVE, POINTS // max(count, 1))
-    panels = [_chart(panel, picture, most) for picture in pictures for panel in picture.panels]
-    text = json.dumps(panels, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
-
-
-def _chart(panel: Panel, picture: Picture, most: int) -> dict[str, Any]:
-    strokes = {k: v for k, v in looks.strokes(looks.methods(picture)).items() if k in {x.method for x in panel.lines}}
-    shades = looks.shades(looks.values(panel))
-    methods, values = list(strokes), list(shades)
-    return {
-        "title": panel.title,
-        "methods": [{"label": name, "width": s.width, "dashes": s.dashes} for name, s in strokes.items()],
-        "values": [
-            {"label": looks.named(panel.symbol, value), "light": shade.light, "dark": shade.dark}
-            for value, shade in shades.items()
-        ],
-        "lines": [
-            {
-                "method": methods.index(line.method),
-                "value": values.index(line.value),
-                "seeds": line.seeds,
-                "calls": _series(drawable(line.calls, most), line.seeds),
-                "seconds": _series(drawable(line.seconds, most), line.seeds),
-            }
-            for line in panel.lines
-        ],
-    }
-
-
-def _series(series: Series, seeds: int) -> dict[str, list[float]]:
-    columns = {"x": _rounded(series.x, 5), "median": _rounded(series.median, 5)}
-    if seeds > 1:
-        # Drawn, and told to two digits; a third keeps the band around its median.
-        columns |= {"low": _rounded(series.low, 3), "high": _rounded(series.high, 3)}
-    return columns
-
-
-def _rounded(numbers: Iterable[float], digits: int) -> list[float]:
-    short = (float(f"{number:.{digits}g}") for number in numbers)
-    return [int(number) if number.is_integer() else number for number in short]

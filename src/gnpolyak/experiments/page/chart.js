@@ -41,7 +41,8 @@ class Chart {
     host.append(this.canvas, this.tip);
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerdown", (event) => this.point(event));
-    this.canvas.addEventListener("pointerleave", () => this.rest());
+    // A finger leaves as soon as it has tapped; what it asked for stays until the next tap.
+    this.canvas.addEventListener("pointerleave", (event) => event.pointerType === "touch" || this.rest());
     this.canvas.addEventListener("blur", () => this.rest());
     this.canvas.addEventListener("keydown", (event) => this.walk(event));
     new ResizeObserver(() => this.host.clientWidth !== this.width && this.draw()).observe(host);
@@ -90,15 +91,19 @@ class Chart {
     const { left, right, top, bottom } = this.box;
     const vertical = ticksOf("log", up, 9);
     const horizontal = ticksOf(this.axis.scale, across, Math.max(3, Math.floor((right - left) / (this.axis.scale === "log" ? 45 : 75))));
-    const grid = [...vertical.map(({ at }) => `M${left} ${this.y(at)}H${right}`), ...horizontal.map(({ at }) => `M${this.x(at)} ${top}V${bottom}`)];
-    const middle = (top + bottom) / 2;
+    const grid = [
+      ...vertical.map(({ at }) => `M${left} ${this.y(at)}H${right}`),
+      ...horizontal.map(({ at }) => `M${this.x(at)} ${top}V${bottom}`),
+    ];
+    const [middle, centre] = [(top + bottom) / 2, (left + right) / 2];
+    const text = (kind, place, anchor, content) => shape("text", { class: kind, ...place, "text-anchor": anchor }, content);
     return [
       shape("path", { class: "grid", d: grid.join("") }),
       shape("path", { class: "frame", d: `M${left} ${top}V${bottom}H${right}` }),
-      ...vertical.map(({ at, name: text }) => shape("text", { class: "tick-y", x: left - 8, y: this.y(at) + 4, "text-anchor": "end" }, text)),
-      ...horizontal.map(({ at, name: text }) => shape("text", { class: "tick-x", x: this.x(at), y: bottom + 18, "text-anchor": "middle" }, text)),
-      shape("text", { class: "name name-x", x: (left + right) / 2, y: bottom + 40, "text-anchor": "middle" }, name),
-      shape("text", { class: "name name-y", x: 0, y: 0, transform: `translate(14 ${middle}) rotate(-90)`, "text-anchor": "middle" }, "objective error f − h*"),
+      ...vertical.map((tick) => text("tick-y", { x: left - 8, y: this.y(tick.at) + 4 }, "end", tick.name)),
+      ...horizontal.map((tick) => text("tick-x", { x: this.x(tick.at), y: bottom + 18 }, "middle", tick.name)),
+      text("name name-x", { x: centre, y: bottom + 40 }, "middle", name),
+      text("name name-y", { transform: `translate(14 ${middle}) rotate(-90)` }, "middle", "objective error f − h*"),
     ];
   }
 
@@ -205,6 +210,7 @@ class Chart {
     this.tip.hidden = true;
     this.marker.replaceChildren();
     this.canvas.classList.remove("focused");
+    for (const line of this.lines) line.classList.remove("nearest");
   }
 }
 

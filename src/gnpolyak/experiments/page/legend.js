@@ -13,7 +13,10 @@ class Legend {
     const { methods, values } = chart.panel;
     const corner = element("td", {}, this.group("all", () => true, "all curves"));
     const heads = methods.map((method, m) => element("th", { scope: "col" }, this.method(method, m)));
-    const rows = values.map((value, v) => element("tr", {}, element("th", { scope: "row" }, this.value(value, v)), ...methods.map((_, m) => this.cell(m, v))));
+    const rows = values.map((value, v) => {
+      const head = element("th", { scope: "row" }, this.value(value, v));
+      return element("tr", {}, head, ...methods.map((_, m) => this.cell(m, v)));
+    });
     const body = [element("thead", {}, element("tr", {}, corner, ...heads)), element("tbody", {}, ...rows)];
     this.table = element("table", { class: "legend", "aria-label": "Curves shown" }, ...body);
     this.refresh();
@@ -44,7 +47,8 @@ class Legend {
     const { lines, methods, values } = this.chart.panel;
     const k = lines.findIndex((line) => line.method === m && line.value === v);
     if (k < 0) return element("td");
-    const button = element("button", { type: "button", "data-curve": k, "aria-label": `${methods[m].label}, ${values[v].label}` }, swatch(methods[m], values[v]));
+    const label = `${methods[m].label}, ${values[v].label}`;
+    const button = element("button", { type: "button", "data-curve": k, "aria-label": label }, swatch(methods[m], values[v]));
     if (!this.drawable(k)) button.title = "no error above zero to draw";
     for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => this.chart.focus(k));
     for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => this.chart.rest());

@@ -4,7 +4,7 @@ const axis = { quantity: "calls", scale: "log" };
 
 const charts = JSON.parse(document.getElementById("data").textContent).map((panel, k) => {
   const chart = new Chart(document.getElementById(`chart-${k}`), panel, axis);
-  chart.host.after(new Legend(chart).table);
+  chart.host.after(element("div", { class: "keys" }, new Legend(chart).table));
   return chart;
 });
 

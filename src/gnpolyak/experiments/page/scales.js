@@ -46,8 +46,8 @@ function ticksOf(kind, domain, most) {
 function decades([from, to], most) {
   const low = Math.ceil(Math.log10(from) - 1e-9);
   const high = Math.floor(Math.log10(to) + 1e-9);
-  // Less than a decade has too few powers of ten to read a value from.
-  if (high - low < 1) return parts([from, to]);
+  // Less than two decades have too few powers of ten to read a value from.
+  if (high - low < 2) return parts([from, to]);
   const step = Math.ceil((high - low + 1) / most);
   const first = Math.ceil(low / step) * step;
   return Array.from({ length: Math.floor((high - first) / step) + 1 }, (_, k) => first + k * step)
@@ -59,7 +59,7 @@ function parts([from, to]) {
   for (let k = Math.floor(Math.log10(from)); k <= Math.log10(to); k += 1) {
     for (const digit of [1, 2, 5]) found.push(digit * 10 ** k);
   }
-  return found.filter((at) => at >= from * 0.999 && at <= to * 1.001).map((at) => ({ at, name: words(at, 2) }));
+  return found.filter((at) => at >= from * 0.999 && at <= to * 1.001).map((at) => ({ at, name: words(at, 1) }));
 }
 
 function rounds([from, to], most) {

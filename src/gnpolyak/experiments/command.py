@@ -30,7 +30,10 @@ _BESIDE, _MOST = 0.7e9, 16e9
     help="Settings of the paper's text, or of its authors' code.",
 )
 @click.option(
-    "--seeds", type=click.IntRange(1, 1000), default=None, help="Instances of each setting.  [default: 1 to 5]"
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=None,
+    help="Instances of each setting.  [default: 1 if quick, else 3]",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Curves to run at a time.")
 @click.option(

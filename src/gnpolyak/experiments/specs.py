@@ -33,7 +33,7 @@ class Contender:
     fraction: float | None = None
     tol: float = _TOL
     typical: int | None = None
-    """The calls it takes as a rule, for estimates of the time left; None if it mostly runs to its limit."""
+    """The calls it takes as a rule, for estimates of the time left; None if that depends on the conditioning."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,16 @@ class Curve:
     @property
     def work(self) -> float:
         """About how many seconds it takes on two cores; only for estimates of the time left."""
-        typical = self.contender.typical or self.max_calls
-        per_call = 1.2e-10 * self.setting.m * self.setting.d * max(self.setting.r, 4) + 1e-4
-        return 2.0 + min(typical, self.max_calls) * per_call
+        s = self.setting
+        solving = self.likely_calls * (1.2e-10 * s.m * s.d * max(s.r, 4) + 1e-4)
+        return 2.0 + 6e-8 * s.m * s.d + min(solving, self.max_seconds or np.inf)
+
+    @property
+    def likely_calls(self) -> float:
+        """About how many calls it takes; only for estimates too."""
+        s, contender = self.setting, self.contender
+        slow = self.max_calls if contender.strategy else 30 * s.n * s.kappa ** (1.75 * (s.n - 1))
+        return min(contender.typical or slow, self.max_calls)
 
 
 @dataclass(frozen=True)
@@ -163,35 +170,21 @@ LEVEL = Contender("Level (ours)", "auto", "level", tol=1e-11, typical=200)
 
 def figures(scale: str = "paper", variant: str = "paper") -> tuple[Figure, ...]:
     """The five figures at a scale, in one of the two variants."""
-    built = _paper() if scale == "paper" else _quick()
+    built = _figures(1000, 100, seeds=3, cap=10_000) if scale == "paper" else _figures(60, 30, seeds=1, cap=2_000)
     return built if variant == "paper" else tuple(_as_the_authors(figure) for figure in built)
 
 
-def _paper() -> tuple[Figure, ...]:
-    return _figures(
-        d_large=1000,
-        d_small=100,
-        seeds={"conditioning": 3, "scaledsm": 3, "top": 1, "bottom": 3, "restarts": 5, "rank": 3},
-        cap=10_000,
-    )
-
-
-def _quick() -> tuple[Figure, ...]:
-    names = ("conditioning", "scaledsm", "top", "bottom", "restarts", "rank")
-    return _figures(d_large=60, d_small=30, seeds=dict.fromkeys(names, 1), cap=2_000)
-
-
-def _figures(d_large: int, d_small: int, seeds: dict[str, int], cap: int) -> tuple[Figure, ...]:
+def _figures(d_large: int, d_small: int, *, seeds: int, cap: int) -> tuple[Figure, ...]:
     large, small = Setting(d=d_large), Setting(d=d_small)
 
     def varying_kappa(name: str, other: Contender) -> Panel:
         title = f"n = 2, r = 5, d = {d_large}, m = 8dr"
-        return Panel(name, title, "kappa", _KAPPAS, large, 8, False, (GNP, other), seeds[name], max_calls=5_000)
+        return Panel(name, title, "kappa", _KAPPAS, large, 8, False, (GNP, other), seeds, max_calls=5_000)
 
     def varying_order(name: str, base: Setting, seconds: float | None) -> Panel:
         title = f"κ = {base.kappa:g}, d = {base.d}, r = 5, m = 8ndr"
         orders = (2.0, 3.0, 4.0, 5.0, 6.0)
-        return Panel(name, title, "n", orders, base, 8, True, (GNP, POLYAK), seeds[name], cap, seconds)
+        return Panel(name, title, "n", orders, base, 8, True, (GNP, POLYAK), seeds, cap, seconds)
 
     at_five, at_three = replace(small, kappa=5.0), replace(small, n=3, kappa=3.0)
     probabilities = (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -237,7 +230,7 @@ def _figures(d_large: int, d_small: int, seeds: dict[str, int], cap: int) -> tup
                     8,
                     False,
                     restarted,
-                    seeds["restarts"],
+                    seeds,
                     max_calls=10_000,
                 ),
             ),
@@ -257,7 +250,7 @@ def _figures(d_large: int, d_small: int, seeds: dict[str, int], cap: int) -> tup
                     8,
                     True,
                     (GNP, POLYAK),
-                    seeds["rank"],
+                    seeds,
                     cap,
                 ),
             ),

@@ -47,8 +47,7 @@ def _keep(folder: Path, figure: Figure, seeds: int | None, trace: rows.Trace) ->
 
 def _in_turn(todo: Sequence[Curve], watch: Watch) -> Iterator[tuple[Curve, rows.Trace]]:
     for curve in todo:
-        expected = min(curve.contender.typical or curve.max_calls, curve.max_calls)
-        yield curve, run(curve, watch=lambda res, c=curve, e=expected: watch(c, min(res.calls / e, 0.99)))  # type: ignore[misc]
+        yield curve, run(curve, watch=lambda res, c=curve: watch(c, min(res.calls / c.likely_calls, 0.99)))  # type: ignore[misc]
 
 
 def _at_once(todo: Sequence[Curve], jobs: int) -> Iterator[tuple[Curve, rows.Trace]]:

@@ -1,9 +1,9 @@
 """GNP as the authors' public code has it: LSMR on JᵀJ, warm-started from the last direction.
 
 A warm start adds to the minimum-norm solution whatever the last direction has in the null space of JᵀJ, so in general
-this is not the method that the theorem speaks of. (For c(X) = XXᵀ it happens to be: a step along Z keeps Z orthogonal to
-the null space, see the tests.) It is here to be compared with, and nowhere else: the memory it needs travels as a second
-leaf of the variable, so that nothing below this file has to know.
+this is not the method that the theorem speaks of. (For c(X) = XXᵀ it happens to be: a step along Z keeps Z orthogonal
+to the null space, see the tests.) It is here to be compared with, and nowhere else: the memory it needs travels as a
+second leaf of the variable, so that nothing below this file has to know.
 """
 
 from __future__ import annotations

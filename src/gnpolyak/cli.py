@@ -20,6 +20,7 @@ except ImportError as error:
 
 import gnpolyak as gnp
 from gnpolyak.bench.command import bench
+from gnpolyak.check import check
 from gnpolyak.info import info
 from gnpolyak.methods import METHODS
 
@@ -39,12 +40,14 @@ def main() -> None:
       gnpolyak demo                     GNP, ScaledSM and Polyak as the conditioning worsens
       gnpolyak run --kappa 100          one solve, with its figures
       gnpolyak run --p-fail 0.2 --start data --strategy level     outliers, from the data alone
+      gnpolyak check                    the paper's assumptions and bounds, beside a run
       gnpolyak bench                    this library and its peers, timed side by side
       gnpolyak info                     versions, devices, and which oracle is in use
     """
 
 
 main.add_command(bench)
+main.add_command(check)
 main.add_command(info)
 
 

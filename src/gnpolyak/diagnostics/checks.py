@@ -1,4 +1,4 @@
-"""Checks for a user's map, measurements and penalty: are adjoints adjoint, and derivatives derivatives?"""
+"""Checks for a user's map, measurements and penalty: that adjoints are adjoint, and derivatives derivatives."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def check_adjoint(model: Model, x: Tree, *, seed: int = 0) -> Check:
 
     For random u, v: ⟨Ju, v⟩ = ⟨u, Jᵀv⟩; `gram` is JᵀJ; for a map that offers them, `gram_pinv` solves its system (with
     damping too) with the minimum norm, `inner` and `distance` are those of the images, `right_gram` is proportional to
-    JᵀJ on directions orthogonal to X, and `power_forms` has the adjoint of its derivative. For a problem, the same of its
-    measurements, and its oracle returns their penalty and pullback. Each figure is a relative error.
+    JᵀJ on directions orthogonal to X, and `power_forms` has the adjoint of its derivative. For a problem, the same of
+    its measurements, and its oracle returns their penalty and pullback. Each figure is a relative error.
 
     Parameters
     ----------

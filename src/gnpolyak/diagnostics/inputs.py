@@ -32,7 +32,7 @@ def on_the_map(model: Model, x: Tree) -> Iterator[tuple[Map, Tree]]:
     c = c if isinstance(c, Map) else AutodiffMap(_callable(c))
     point = _point(x)
     with arrays.computing_in(_DOUBLE):
-        c.check(point)
+        (model if isinstance(model, Composite) else c).check(point)
         yield arrays.cast(c, _DOUBLE), point
 
 

@@ -109,7 +109,11 @@ def _theorems(found: diagnostics.Assessment) -> list[str]:
         ("L_h, Lipschitz constant on the image (at least)", "", f"{sharp.lipschitz:.4g}"),
         ("L_h/μ_h", "", f"{rate.condition:.3f}"),
         ("c₁ = (1 − μ_h²/2L_h²)^½", f"{rate.c1:.4f}", ""),
-        ("contraction per call, (1 + c₁)/2", f"{rate.factor:.4f}", f"{found.contraction:.4f}"),
+        (
+            "contraction per call, (1 + c₁)/2",
+            f"{rate.factor:.4f}",
+            f"{found.contraction:.4f}" if math.isfinite(found.contraction) else "",
+        ),
         (f"calls to a gap of {found.tolerance:.2g}, T", _number(found.calls_bound), calls),
         ("restarts to that gap from the lower bound, K", _number(found.restarts_bound), ""),
     ]

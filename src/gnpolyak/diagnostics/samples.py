@@ -28,6 +28,7 @@ _NEAREST = float(np.sqrt(np.finfo(np.float64).eps))
 
 
 _LANCZOS_STEPS = 50
+_ROUND = 16
 
 
 class _Observation(eqx.Module):
@@ -80,13 +81,18 @@ def observe(
         directions = _directions(exact, centre, count, inputs.generator(seed))
         level = float(exact.evaluate(centre).value) if target is None else float(target)
         drawn = [_moved(centre, radius, u) for radius in radii for u in directions]
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *drawn, *given)
-        seen = _observed(exact, centre, level, stacked)
+        seen = _observed(exact, centre, level, _stacked([*drawn, *given]))
         smallest = _NEAREST * float(jnp.sqrt(exact.map.inner(centre, centre)))
-        columns = [np.asarray(column) for column in (seen.gap, seen.distance, seen.projected, seen.excess)]
         labels = np.concatenate([np.repeat(radii, len(directions)), np.full(len(given), np.nan)])
+        columns = [np.asarray(column)[: len(labels)] for column in jax.tree.leaves(seen)]
         kept = columns[1] > smallest
         return Observations(*(column[kept] for column in (*columns, labels))), level
+
+
+def _stacked(points: list[Tree]) -> Tree:
+    """The points along a leading axis, the last repeated to a round number: a few more or fewer compile nothing."""
+    repeated = [*points, *[points[-1]] * (-len(points) % _ROUND)]
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *repeated)
 
 
 def _moved(x: Tree, radius: float, u: Tree) -> Tree:

@@ -21,7 +21,9 @@ LAYERS = [
     {"progress"},
     {"solve"},
     {"instances"},
-    {"bench", "info", "experiments"},
+    {"diagnostics"},
+    {"experiments"},
+    {"bench", "check", "info"},
     {"cli"},
 ]
 LEVEL = {name: level for level, row in enumerate(LAYERS) for name in row}

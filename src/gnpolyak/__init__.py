@@ -1,6 +1,6 @@
 """Sharp, nonsmooth, ill-conditioned composite optimisation: minimise h(c(x))."""
 
-from gnpolyak import instances, native, starts
+from gnpolyak import diagnostics, instances, native, starts
 from gnpolyak._version import __version__
 from gnpolyak.errors import InputError
 from gnpolyak.iteration import Info, State, init, step
@@ -44,6 +44,7 @@ __all__ = [
     "Target",
     "__version__",
     "composite",
+    "diagnostics",
     "init",
     "instances",
     "minimize",

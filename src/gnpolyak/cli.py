@@ -21,6 +21,7 @@ except ImportError as error:
 import gnpolyak as gnp
 from gnpolyak.bench.command import bench
 from gnpolyak.experiments.command import reproduce
+from gnpolyak.check import check
 from gnpolyak.info import info
 from gnpolyak.methods import METHODS
 
@@ -41,12 +42,14 @@ def main() -> None:
       gnpolyak run --kappa 100          one solve, with its figures
       gnpolyak run --p-fail 0.2 --start data --strategy level     outliers, from the data alone
       gnpolyak reproduce                the paper's figures again, and which of its claims hold
+      gnpolyak check                    the paper's assumptions and bounds, beside a run
       gnpolyak bench                    this library and its peers, timed side by side
       gnpolyak info                     versions, devices, and which oracle is in use
     """
 
 
 main.add_command(bench)
+main.add_command(check)
 main.add_command(info)
 main.add_command(reproduce)
 

@@ -1,5 +1,32 @@
-from gnpolyak.diagnostics.spectrum import *
-from gnpolyak.diagnostics.rank import *
-from gnpolyak.diagnostics.sharpness import *
-from gnpolyak.diagnostics.theory import *
-from gnpolyak.diagnostics.checks import *
+"""Theory beside practice: whether the paper's assumptions hold on a problem, and what its theorems promise there.
+
+Everything is computed in float64, whatever the data's dtype.
+"""
+
+from gnpolyak.diagnostics.assessment import Assessment, Verdict, assess
+from gnpolyak.diagnostics.checks import Check, check_adjoint, check_taylor
+from gnpolyak.diagnostics.rank import ConstantRank, RankEstimate, constant_rank, jacobian_rank
+from gnpolyak.diagnostics.sharpness import Regularity, Sharpness, regularity, sharpness
+from gnpolyak.diagnostics.spectrum import Spectrum, spectrum
+from gnpolyak.diagnostics.theory import Rate, contraction
+
+__all__ = [
+    "Assessment",
+    "Check",
+    "ConstantRank",
+    "RankEstimate",
+    "Rate",
+    "Regularity",
+    "Sharpness",
+    "Spectrum",
+    "Verdict",
+    "assess",
+    "check_adjoint",
+    "check_taylor",
+    "constant_rank",
+    "contraction",
+    "jacobian_rank",
+    "regularity",
+    "sharpness",
+    "spectrum",
+]

@@ -31,8 +31,8 @@ def on_the_map(model: Model, x: Tree) -> Iterator[tuple[Map, Tree]]:
     c = model.map if isinstance(model, Composite) else model
     c = c if isinstance(c, Map) else AutodiffMap(_callable(c))
     point = _point(x)
-    with arrays.computing_in(_DOUBLE):
-        c.check(point)
+    with arrays.computing_in(_DOUBLE), _forward_derivatives(c):
+        (model if isinstance(model, Composite) else c).check(point)
         yield arrays.cast(c, _DOUBLE), point
 
 
@@ -52,6 +52,22 @@ def on_the_problem(problem: Any, *points: Tree) -> Iterator[tuple[Composite, lis
         for x in checked:
             problem.check(x)
         yield problem, checked
+
+
+@contextmanager
+def _forward_derivatives(c: Map) -> Iterator[None]:
+    """Explain JAX's refusal to push forward what only knows how to pull back; it comes as late as at compilation."""
+    try:
+        yield
+    except TypeError as error:
+        if "custom_vjp" not in str(error):
+            raise
+        raise InputError(
+            given=f"{c.label}, whose derivative is stated with jax.custom_vjp",
+            needed="a map with a forward derivative Ju, which Gauss–Newton steps use",
+            missing="it: a custom_vjp states Jᵀv alone",
+            advice="state Ju with jax.custom_jvp instead: JAX transposes it by itself",
+        ) from error
 
 
 def image_shape(c: Map, x: Tree) -> tuple[int, ...] | None:

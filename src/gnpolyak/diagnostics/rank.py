@@ -12,6 +12,7 @@ from jax.flatten_util import ravel_pytree
 from gnpolyak import trees
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.inputs import LARGEST_ARRAY, Model
+from gnpolyak.diagnostics.lanczos import lanczos
 from gnpolyak.diagnostics.spectrum import spectrum
 from gnpolyak.krylov import conjugate_gradient
 from gnpolyak.maps import Map
@@ -132,28 +133,12 @@ def _extremes(c: Map, x: Tree, rng: np.random.Generator) -> tuple[float, float, 
     start = (omega - np.asarray(_null_parts(c, x, omega)))[0]
     if not np.linalg.norm(start) > _NOT_NULL:
         return 0.0, 0.0, 0
-    values, weights, errors = _lanczos(c, x, start, min(n, _LANCZOS_STEPS))
+    ritz = lanczos(lambda u: np.asarray(_gram(c, x, u)), start, min(n, _LANCZOS_STEPS))
     # Rounding brings in what the start has no part of: the null space, and ever more of it as the process ends.
-    genuine = weights > _WEIGHT
-    kept, ended = values[genuine], bool(np.all(errors[genuine] <= 1e-8 * values[-1]))
+    genuine = ritz.weights > _WEIGHT
+    kept, ended = ritz.values[genuine], bool(np.all(ritz.errors[genuine] <= 1e-8 * ritz.values[-1]))
     distinct = 1 + int(np.sum(np.diff(kept) > 2e-6 * kept[1:]))
     return float(np.sqrt(kept[-1])), float(np.sqrt(max(kept[0], 0.0))), distinct if ended else None
-
-
-def _lanczos(c: Map, x: Tree, w: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The Ritz values of JᵀJ, their weights in the start w, and bounds on their errors."""
-    basis, diagonal, beside = np.empty((0, len(w))), [], [float(np.linalg.norm(w))]
-    largest = 0.0
-    while beside[-1] > 1e-12 * largest and len(basis) < steps:
-        basis = np.vstack([basis, w / beside[-1]])
-        w = np.asarray(_gram(c, x, basis[-1]))
-        diagonal.append(float(basis[-1] @ w))
-        for _ in range(2):  # once is not enough when w is nearly in the span
-            w = w - basis.T @ (basis @ w)
-        beside.append(float(np.linalg.norm(w)))
-        largest = max(largest, diagonal[-1])
-    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside[1:-1], 1) + np.diag(beside[1:-1], -1))
-    return values, vectors[0] ** 2, beside[-1] * np.abs(vectors[-1])
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.flatten_util import ravel_pytree
 
 from gnpolyak import trees
 from gnpolyak.diagnostics import inputs
+from gnpolyak.diagnostics.lanczos import lanczos
 from gnpolyak.errors import InputError
 from gnpolyak.metrics import GaussNewton
 from gnpolyak.problem import Composite
@@ -23,6 +25,10 @@ RADII = (1e-1, 1e-2, 1e-3)
 """Distances ‖x − x⋆‖/‖x⋆‖ of the samples."""
 # Nearer to c(x⋆) than this share of its size, differences of values are rounding.
 _NEAREST = float(np.sqrt(np.finfo(np.float64).eps))
+
+
+_LANCZOS_STEPS = 50
+_ROUND = 16
 
 
 class _Observation(eqx.Module):
@@ -63,36 +69,88 @@ def observe(
     seed: int,
     points: Sequence[Tree] = (),
 ) -> tuple[Observations, float]:
-    """Look at `samples` points at each radius, half of them in each family, and at `points`; return h* with them.
+    """Look at `samples` points at each radius, and at `points`; return h* with what was seen.
 
-    One family is uniform in x. Where c is badly conditioned, these all see the same few directions of the image. The
-    other is uniform in the image instead: x⋆ + t J†Aᵀξ for Gaussian weights ξ of the measurements.
+    Half of the directions are uniform in x. Where c is badly conditioned, these all see the same few directions of the
+    image. The other half is uniform in the image instead: J†Aᵀξ for Gaussian weights ξ of the measurements. One more
+    direction, with both signs, is the one that the measurements see least.
     """
     radii = _checked_radii(radii)
     count = _checked_count(samples)
-    with inputs.on_the_problem(problem, solution, *points) as (problem, [centre, *given]):
-        drawn = _drawn(problem, centre, radii, count, inputs.generator(seed))
-        level = float(problem.evaluate(centre).value) if target is None else float(target)
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *drawn, *given)
-        seen = _observed(problem, centre, level, stacked)
-        smallest = _NEAREST * float(jnp.sqrt(problem.map.inner(centre, centre)))
-        columns = [np.asarray(column) for column in (seen.gap, seen.distance, seen.projected, seen.excess)]
-        labels = np.concatenate([np.repeat(radii, 2 * count), np.full(len(given), np.nan)])
+    with inputs.on_the_problem(problem, solution, *points) as (exact, [centre, *given]):
+        directions = _directions(exact, centre, count, inputs.generator(seed))
+        level = float(exact.evaluate(centre).value) if target is None else float(target)
+        drawn = [_moved(centre, radius, u) for radius in radii for u in directions]
+        seen = _observed(exact, centre, level, _stacked([*drawn, *given]))
+        smallest = _NEAREST * float(jnp.sqrt(exact.map.inner(centre, centre)))
+        labels = np.concatenate([np.repeat(radii, len(directions)), np.full(len(given), np.nan)])
+        columns = [np.asarray(column)[: len(labels)] for column in jax.tree.leaves(seen)]
         kept = columns[1] > smallest
         return Observations(*(column[kept] for column in (*columns, labels))), level
 
 
-def _drawn(problem: Composite, x: Tree, radii: Sequence[float], count: int, rng: np.random.Generator) -> list[Tree]:
-    """For each radius, `count` points of each family."""
+def _stacked(points: list[Tree]) -> Tree:
+    """The points along a leading axis, the last repeated to a round number: a few more or fewer compile nothing."""
+    repeated = [*points, *[points[-1]] * (-len(points) % _ROUND)]
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *repeated)
+
+
+def _moved(x: Tree, radius: float, u: Tree) -> Tree:
+    """The point at distance radius·‖x‖ from x along u."""
+    return trees.add_scaled(x, radius * (float(trees.norm(x)) or 1.0) / (float(trees.norm(u)) or 1.0), u)
+
+
+def _directions(problem: Composite, x: Tree, count: int, rng: np.random.Generator) -> list[Tree]:
+    in_x = [inputs.random_like(x, rng) for _ in range(count)]
     weights = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0])
-    xi = rng.standard_normal((count, *weights.shape))
-    spread = _gauss_newton_images(problem, x, jnp.asarray(xi))
-    directions = [inputs.random_like(x, rng) for _ in range(count)]
-    directions += [jax.tree.map(lambda leaf, i=i: leaf[i], spread) for i in range(count)]
-    size = float(trees.norm(x)) or 1.0
-    lengths = [float(trees.norm(u)) or 1.0 for u in directions]
-    steps = [(t * size / length, u) for t in radii for length, u in zip(lengths, directions, strict=True)]
-    return [trees.add_scaled(x, scale, u) for scale, u in steps]
+    spread = _gauss_newton_images(problem, x, jnp.asarray(rng.standard_normal((count, *weights.shape))))
+    in_the_image = [jax.tree.map(lambda leaf, i=i: leaf[i], spread) for i in range(count)]
+    weakest = _least_measured(problem, x, _in_the_range(problem, x, in_x[0]))
+    return [*in_x, *in_the_image, weakest, trees.scale(-1.0, weakest)]
+
+
+def _least_measured(problem: Composite, x: Tree, start: Tree) -> Tree:
+    """The u with the smallest ‖AJu‖/‖Ju‖ in a Krylov space of (JᵀJ)†(AJ)ᵀAJ.
+
+    If there are too few measurements, random directions do not show it: almost all of them are measured.
+    """
+    flat, unravel = ravel_pytree(start)
+    if not float(jnp.linalg.norm(flat)) > 0:
+        return start
+    ritz = lanczos(
+        lambda u: np.asarray(_measured_gram(problem, x, u)),
+        np.asarray(flat),
+        min(len(flat), _LANCZOS_STEPS),
+        lambda u: np.asarray(_flat_gram(problem, x, u)),
+    )
+    return unravel(jnp.asarray(ritz.vectors[0]))
+
+
+@jax.jit
+def _in_the_range(problem: Composite, x: Tree, u: Tree) -> Tree:
+    """(JᵀJ)†JᵀJu: unlike J†Aᵀξ, it has a part in directions that are not measured at all."""
+    return _gauss_newton(problem, x, problem.map.gram(x)(u))
+
+
+@jax.jit
+def _flat_gram(problem: Composite, x: Tree, u: Array) -> Array:
+    _, unravel = ravel_pytree(x)
+    return ravel_pytree(problem.map.gram(x)(unravel(u)))[0]
+
+
+@jax.jit
+def _measured_gram(problem: Composite, x: Tree, u: Array) -> Array:
+    """(JᵀJ)†(AJ)ᵀAJu for flat variables."""
+    _, unravel = ravel_pytree(x)
+    _, pullback = problem.sensing.measure(problem.map, x)
+    slope = jax.jvp(lambda y: problem.sensing.measure(problem.map, y)[0], (x,), (unravel(u),))[1]
+    return ravel_pytree(_gauss_newton(problem, x, pullback(slope)))[0]
+
+
+def _gauss_newton(problem: Composite, x: Tree, g: Tree) -> Tree:
+    """(JᵀJ)†g."""
+    spread = GaussNewton().spread(problem, x, jax.tree.map(lambda leaf: leaf[None], g), jnp.zeros(()))
+    return jax.tree.map(lambda leaf: leaf[0], spread)
 
 
 @jax.jit

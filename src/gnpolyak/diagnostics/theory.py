@@ -129,10 +129,8 @@ def contraction(history: History | Any, target: float = 0.0) -> float:
 
 
 def _positive(name: str, number: Any) -> float:
-    if (
-        not (isinstance(number, (int, float, np.number)) or getattr(number, "ndim", None) == 0)
-        or not 0 < number < np.inf
-    ):
+    real = isinstance(number, (int, float, np.number)) or getattr(number, "ndim", None) == 0
+    if not real or not 0 < number < np.inf:
         raise InputError(
             given=f"{name}={number!r}",
             needed="a positive number",

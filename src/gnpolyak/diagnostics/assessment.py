@@ -1,0 +1,167 @@
+"""All assumptions of the paper on one problem, and its theorems beside a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnpolyak.diagnostics import inputs
+from gnpolyak.diagnostics.checks import Check, check_adjoint, check_taylor
+from gnpolyak.diagnostics.rank import ConstantRank, constant_rank
+from gnpolyak.diagnostics.sharpness import Regularity, Sharpness, regularity, sharpness
+from gnpolyak.diagnostics.theory import Rate, contraction
+from gnpolyak.problem import Composite
+from gnpolyak.result import Result
+from gnpolyak.solve import minimize
+from gnpolyak.trees import Tree
+
+# How many iterates of the run the sharpness is looked at.
+_ITERATES = 8
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found about one assumption."""
+
+    assumption: str
+    holds: bool | None
+    """None if it could not be told."""
+    evidence: str
+
+    @property
+    def word(self) -> str:
+        """holds, does not hold, or cannot tell."""
+        return {True: "holds", False: "does not hold", None: "cannot tell"}[self.holds]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The assumptions of Theorems 1 and 2 on one problem, and what the theorems say beside what a run did."""
+
+    verdicts: tuple[Verdict, ...]
+    rank: ConstantRank
+    sharpness: Sharpness
+    regularity: Regularity
+    rate: Rate | None
+    """The theorem's rate for the constants estimated; None if h is not sharp."""
+    tolerance: float
+    """ε, absolute."""
+    calls_bound: int | None
+    """T of Theorem 1 for ε."""
+    restarts_bound: int | None
+    """K of Theorem 2 for ε and the lower bound; None if the lower bound is the optimum."""
+    run: Result
+    """GNP with the optimal value known, one step a call, to ε."""
+    contraction: float
+    """The factor per call that the run showed; NaN if it was too short."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all assumptions hold, as far as sampling can tell."""
+        return all(verdict.holds is True for verdict in self.verdicts)
+
+
+def assess(
+    problem: Composite,
+    x0: Tree,
+    solution: Tree = None,
+    target: float | None = None,
+    *,
+    lower_bound: float | None = None,
+    tolerance: float = 1e-8,
+    seed: int = 0,
+) -> Assessment:
+    """Check the paper's assumptions on a problem, and hold its theorems against a run of GNP.
+
+    Parameters
+    ----------
+    problem : Composite
+    x0 : array_like or pytree
+        Where the run starts.
+    solution : array_like or pytree, optional
+        x⋆; by default the answer of ``minimize(problem, x0)``.
+    target : float, optional
+        h*; by default the value at the solution.
+    lower_bound : float, optional
+        h₀, for the number of restarts; by default the penalty's infimum.
+    tolerance : float
+        The gap to reach, relative to the one at x0.
+    seed : int
+        Seed of all samples.
+
+    Returns
+    -------
+    Assessment
+        Estimates from samples are evidence, not proof: see `sharpness`.
+    """
+    if solution is None:
+        solution = minimize(problem, x0).x
+    with inputs.on_the_problem(problem, solution, x0) as (exact, [centre, start]):
+        level = float(exact.evaluate(centre).value) if target is None else float(target)
+        distance = float(exact.map.distance(start, centre))
+    run = minimize(problem, x0, "gnp", target=level, tol=tolerance)
+    rank = constant_rank(problem, solution, seed=seed)
+    sharp = sharpness(problem, solution, level, seed=seed, points=[x0, *_iterates(problem, x0, level, run)])
+    regular = regularity(problem, solution, level, seed=seed)
+    rate = sharp.rate() if sharp.holds is not False else None
+    epsilon = tolerance * float(run.history.value[0] - level)
+    bound = problem.penalty.infimum if lower_bound is None else lower_bound
+    shortfall = 0.0 if bound is None else level - bound
+    return Assessment(
+        verdicts=(
+            _derivatives(check_adjoint(problem, x0, seed=seed), check_taylor(problem, x0, seed=seed)),
+            _constant_rank(rank),
+            _sharpness(sharp),
+            _regularity(regular),
+        ),
+        rank=rank,
+        sharpness=sharp,
+        regularity=regular,
+        rate=rate,
+        tolerance=epsilon,
+        calls_bound=rate.calls(distance, epsilon) if rate and distance > 0 < epsilon else None,
+        restarts_bound=Rate.restarts(shortfall, epsilon) if shortfall > epsilon > 0 else None,
+        run=run,
+        contraction=contraction(run.history, level),
+    )
+
+
+def _iterates(problem: Composite, x0: Tree, target: float, run: Result) -> Sequence[Tree]:
+    """Points of a run, seen through its call limit: the runs are the same, and nothing is compiled again."""
+    counts = sorted({int(k) for k in np.linspace(2, max(run.calls, 2), _ITERATES)})
+    shorter = [minimize(problem, x0, "gnp", target=target, tol=0.0, max_calls=k).x for k in counts[:-1]]
+    return [*shorter, run.x]
+
+
+def _derivatives(adjoint: Check, taylor: Check) -> Verdict:
+    failed = [check.message for check in (adjoint, taylor) if not check.passed]
+    orders = [taylor.figures[name] for name in ("map", "measurements") if name in taylor.figures]
+    fine = f"adjoints to {max(adjoint.figures.values()):.0e}, Taylor order {min(orders):.2f}" if orders else ""
+    return Verdict("smooth map", not failed, " ".join(failed) or fine)
+
+
+def _constant_rank(rank: ConstantRank) -> Verdict:
+    found = ", ".join(sorted({"unknown" if value is None else f"{value:,}" for value in rank.ranks}))
+    evidence = f"rank {found} of {rank.variables:,} variables at {len(rank.ranks)} points"
+    return Verdict("constant rank", rank.holds, evidence)
+
+
+def _sharpness(sharp: Sharpness) -> Verdict:
+    if sharp.mu < -1e-9 * sharp.lipschitz:
+        evidence = "a value below h* nearby: the solution is not one"
+    elif not sharp.mu > 1e-6 * sharp.lipschitz:
+        evidence = "the optimal value is reached at another image: the solution is not isolated"
+    elif sharp.holds is False:
+        evidence = "(h − h*)/dist falls with the distance"
+    else:
+        evidence = f"(h − h*)/dist from {sharp.mu:.3g}, ‖Pv‖ to {sharp.lipschitz:.3g}, at {sharp.points} points"
+    return Verdict("sharpness", sharp.holds, evidence)
+
+
+def _regularity(regular: Regularity) -> Verdict:
+    ratio = max(regular.ratios[-1], 0.0)
+    evidence = f"excess {ratio:.1g} per distance, {regular.allowed:.3g} allowed"
+    return Verdict("regularity", regular.holds if math.isfinite(ratio) else None, evidence)

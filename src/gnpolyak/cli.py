@@ -20,8 +20,8 @@ except ImportError as error:
 
 import gnpolyak as gnp
 from gnpolyak.bench.command import bench
-from gnpolyak.experiments.command import reproduce
 from gnpolyak.check import check
+from gnpolyak.experiments.command import reproduce
 from gnpolyak.info import info
 from gnpolyak.methods import METHODS
 

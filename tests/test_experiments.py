@@ -327,8 +327,9 @@ def test_bad_usage_exits_2_before_any_work(tmp_path, options, expected):
 
 def test_rows_that_cannot_be_read_are_named(tmp_path):
     (tmp_path / "rank.csv.gz").write_bytes(b"garbage")
-    result = CliRunner().invoke(main, ["reproduce", "rank", "--out", str(tmp_path)])
+    result = CliRunner().invoke(main, ["reproduce", "scaledsm", "--out", str(tmp_path)])
     assert result.exit_code == 2
+    assert not (tmp_path / "scaledsm.csv.gz").exists()
     assert "rank.csv.gz" in result.output
     assert (tmp_path / "rank.csv.gz").read_bytes() == b"garbage"
 

@@ -68,6 +68,7 @@ def reproduce(what: Sequence[str], scale: str, variant: str, seeds: int | None, 
     folder = out or Path("gnpolyak-reproduction") / f"{scale}-{variant}"
     figures = specs.figures(scale, variant)
     try:
+        publish.evidence(folder, figures, seeds)  # rows that cannot be read are better told before the work
         _run(asked, figures, scale, seeds, jobs, folder)
         found = publish.evidence(folder, figures, seeds)
         judged = publish.publish(folder, figures, found, _command(scale, variant, seeds))

@@ -202,6 +202,14 @@ def test_a_penalty_that_points_away_is_not_regular():
     assert not diagnostics.regularity(gnp.composite(lambda x: x - 1, weak), np.ones(2)).holds
 
 
+def test_points_outside_the_domain_are_left_out():
+    """log x at x⋆ = 0.05: a tenth of the norm of (1, 0.05) away, many points have a negative x₂."""
+    problem = gnp.composite(jnp.log, gnp.L1(np.log([1.0, 0.05])))
+    found = diagnostics.sharpness(problem, np.array([1.0, 0.05]))
+    assert found.points < 198
+    assert 0.9 < found.mu < found.lipschitz < 1.5
+
+
 def test_other_samples_compile_nothing(compilations):
     case = gnp.instances.tensor_sensing(d=20, r=2)
     first = diagnostics.sharpness(case.problem, case.truth, case.target, seed=0)

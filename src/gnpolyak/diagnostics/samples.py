@@ -67,8 +67,8 @@ def observe(
     samples: int,
     seed: int,
     points: Sequence[Tree] = (),
-) -> tuple[Observations, float]:
-    """Look at `samples` points at each radius, and at `points`; return h* with what was seen.
+) -> Observations:
+    """Look at `samples` points at each radius, and at `points`; those where the model has no finite value are left out.
 
     Half of the directions are uniform in x. Where c is badly conditioned, these all see the same few directions of the
     image. The other half is uniform in the image instead: J†Aᵀξ for Gaussian weights ξ of the measurements. One more
@@ -84,8 +84,8 @@ def observe(
         smallest = _NEAREST * float(jnp.sqrt(exact.map.inner(centre, centre)))
         labels = np.concatenate([np.repeat(radii, len(directions)), np.full(len(given), np.nan)])
         columns = [np.asarray(column)[: len(labels)] for column in jax.tree.leaves(seen)]
-        kept = columns[1] > smallest
-        return Observations(*(column[kept] for column in (*columns, labels))), level
+        kept = (columns[1] > smallest) & np.isfinite(columns[0])
+        return Observations(*(column[kept] for column in (*columns, labels)))
 
 
 def _stacked(points: list[Tree]) -> Tree:

@@ -101,7 +101,7 @@ def sharpness(
     -------
     Sharpness
     """
-    seen, _ = observe(problem, solution, target, radii=radii, samples=samples, seed=seed, points=points)
+    seen = observe(problem, solution, target, radii=radii, samples=samples, seed=seed, points=points)
     if not seen.gap.size:
         raise _all_at_the_solution()
     ratios = seen.gap / seen.distance
@@ -155,7 +155,7 @@ def regularity(
     -------
     Regularity
     """
-    seen, _ = observe(problem, solution, target, radii=radii, samples=samples, seed=seed)
+    seen = observe(problem, solution, target, radii=radii, samples=samples, seed=seed)
     if not seen.gap.size:
         raise _all_at_the_solution()
     at = sorted(set(seen.radius), reverse=True)

@@ -11,7 +11,7 @@ import numpy as np
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.checks import Check, check_adjoint, check_taylor
 from gnpolyak.diagnostics.rank import ConstantRank, constant_rank
-from gnpolyak.diagnostics.sharpness import Regularity, Sharpness, regularity, sharpness
+from gnpolyak.diagnostics.sharpness import NO_RATIO, Regularity, Sharpness, regularity, sharpness
 from gnpolyak.diagnostics.theory import Rate, contraction
 from gnpolyak.problem import Composite
 from gnpolyak.result import Result
@@ -152,7 +152,7 @@ def _constant_rank(rank: ConstantRank) -> Verdict:
 def _sharpness(sharp: Sharpness) -> Verdict:
     if sharp.mu < -1e-9 * sharp.lipschitz:
         evidence = "a value below h* nearby: the solution is not one"
-    elif not sharp.mu > 1e-6 * sharp.lipschitz:
+    elif not sharp.mu > NO_RATIO * sharp.lipschitz:
         evidence = "the optimal value is reached at another image: the solution is not isolated"
     elif sharp.holds is False:
         evidence = "(h − h*)/dist falls with the distance"

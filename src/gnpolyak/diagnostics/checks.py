@@ -77,7 +77,7 @@ def check_adjoint(model: Model, x: Tree, *, seed: int = 0) -> Check:
         figures = _map_figures(c, point, _map_vectors(c, point, rng))
         if isinstance(model, Composite):
             problem = model.cast(np.dtype(np.float64))
-            v = jnp.asarray(rng.standard_normal(_measured.eval_shape(problem, point).shape))
+            v = rng.standard_normal(_measured.eval_shape(problem, point).shape)
             figures |= _problem_figures(problem, point, inputs.random_like(point, rng), v)
     figures = {name: float(value) for name, value in figures.items()}
     return _judged(figures, {name: value <= _AGREEMENT for name, value in figures.items()})
@@ -107,7 +107,7 @@ def check_taylor(model: Model, x: Tree, *, seed: int = 0) -> Check:
     figures = {}
     with inputs.on_the_map(model, x) as (c, point):
         rng = inputs.generator(seed)
-        u = _sized(inputs.random_like(point, rng), point)
+        u = inputs.random_like(point, rng)
         if inputs.image_shape(c, point) is not None:
             figures["map"] = _order(_remainders(c, point, u))
         if isinstance(model, Composite):
@@ -137,10 +137,10 @@ class _Vectors(eqx.Module):
 
     u: Tree
     w: Tree
-    v: Array | None
-    """In the image, where that is small enough."""
-    rows: Array | None
-    """For power forms."""
+    v: Tree
+    """An array like the image, or None where that is too large."""
+    rows: Tree
+    """A few rows for power forms, or None where there are none."""
 
 
 def _map_vectors(c: Map, x: Tree, rng: np.random.Generator) -> _Vectors:
@@ -149,8 +149,8 @@ def _map_vectors(c: Map, x: Tree, rng: np.random.Generator) -> _Vectors:
     return _Vectors(
         inputs.random_like(x, rng),
         inputs.random_like(x, rng),
-        None if shape is None else jnp.asarray(rng.standard_normal(shape)),
-        jnp.asarray(rng.standard_normal((7, x.shape[0]))) if powers else None,
+        None if shape is None else rng.standard_normal(shape),
+        rng.standard_normal((7, x.shape[0])) if powers else None,
     )
 
 
@@ -227,6 +227,7 @@ def _measured_remainders(problem: Composite, x: Tree, u: Tree) -> tuple[Array, A
 
 def _taylor(f: Callable[[Tree], Array], x: Tree, u: Tree) -> tuple[Array, Array]:
     """‖f(x + tu) − f(x) − tJu‖ at each length t, and the size of f."""
+    u = _sized(u, x)
     start, slope = f(x), _derivative(f, x, u)
 
     def remainder(t: Array) -> tuple[Array, Array]:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -96,8 +95,18 @@ def generator(seed: int) -> np.random.Generator:
 
 
 def random_like(x: Tree, rng: np.random.Generator) -> Tree:
-    """Standard normal numbers in the shape of x."""
-    return jax.tree.map(lambda leaf: jnp.asarray(rng.standard_normal(leaf.shape)), x)
+    """Standard normal numbers in the shape of x, as NumPy arrays: small operations on those compile nothing."""
+    return jax.tree.map(lambda leaf: rng.standard_normal(leaf.shape), x)
+
+
+def moved(x: Tree, radius: float, u: Tree) -> Tree:
+    """The point at distance radius·‖x‖ from x along u, or at distance radius from zero."""
+    scale = radius * (_norm(x) or 1.0) / (_norm(u) or 1.0)
+    return jax.tree.map(lambda a, b: np.asarray(a) + scale * np.asarray(b), x, u)
+
+
+def _norm(x: Tree) -> float:
+    return float(np.sqrt(sum(np.sum(np.square(leaf)) for leaf in jax.tree.leaves(x))))
 
 
 def _point(x: Tree) -> Tree:

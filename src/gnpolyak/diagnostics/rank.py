@@ -9,7 +9,6 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from gnpolyak import trees
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.inputs import LARGEST_ARRAY, Model
 from gnpolyak.diagnostics.lanczos import lanczos
@@ -183,15 +182,9 @@ def constant_rank(model: Model, x: Tree, *, radius: float = 1e-2, points: int = 
     ConstantRank
     """
     with inputs.on_the_map(model, x) as (c, centre):
-        around = [centre, *_sphere(centre, radius, points, seed)]
-        return ConstantRank(tuple(_rank(c, point) for point in around), inputs.size(centre), radius)
-
-
-def _sphere(x: Tree, radius: float, count: int, seed: int) -> list[Tree]:
-    rng = inputs.generator(seed)
-    directions = [inputs.random_like(x, rng) for _ in range(count)]
-    length = radius * (float(trees.norm(x)) or 1.0)
-    return [trees.add_scaled(x, length / float(trees.norm(u)), u) for u in directions]
+        rng = inputs.generator(seed)
+        around = [inputs.moved(centre, radius, inputs.random_like(centre, rng)) for _ in range(points)]
+        return ConstantRank(tuple(_rank(c, point) for point in (centre, *around)), inputs.size(centre), radius)
 
 
 def _rank(c: Map, x: Tree) -> int | None:

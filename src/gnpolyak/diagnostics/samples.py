@@ -13,7 +13,6 @@ import numpy as np
 from jax import Array, lax
 from jax.flatten_util import ravel_pytree
 
-from gnpolyak import trees
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.lanczos import lanczos
 from gnpolyak.errors import InputError
@@ -68,8 +67,8 @@ def observe(
     samples: int,
     seed: int,
     points: Sequence[Tree] = (),
-) -> tuple[Observations, float]:
-    """Look at `samples` points at each radius, and at `points`; return h* with what was seen.
+) -> Observations:
+    """Look at `samples` points at each radius, and at `points`; those where the model has no finite value are left out.
 
     Half of the directions are uniform in x. Where c is badly conditioned, these all see the same few directions of the
     image. The other half is uniform in the image instead: J†Aᵀξ for Gaussian weights ξ of the measurements. One more
@@ -80,33 +79,28 @@ def observe(
     with inputs.on_the_problem(problem, solution, *points) as (exact, [centre, *given]):
         directions = _directions(exact, centre, count, inputs.generator(seed))
         level = float(exact.evaluate(centre).value) if target is None else float(target)
-        drawn = [_moved(centre, radius, u) for radius in radii for u in directions]
+        drawn = [inputs.moved(centre, radius, u) for radius in radii for u in directions]
         seen = _observed(exact, centre, level, _stacked([*drawn, *given]))
         smallest = _NEAREST * float(jnp.sqrt(exact.map.inner(centre, centre)))
         labels = np.concatenate([np.repeat(radii, len(directions)), np.full(len(given), np.nan)])
         columns = [np.asarray(column)[: len(labels)] for column in jax.tree.leaves(seen)]
-        kept = columns[1] > smallest
-        return Observations(*(column[kept] for column in (*columns, labels))), level
+        kept = (columns[1] > smallest) & np.isfinite(columns[0])
+        return Observations(*(column[kept] for column in (*columns, labels)))
 
 
 def _stacked(points: list[Tree]) -> Tree:
     """The points along a leading axis, the last repeated to a round number: a few more or fewer compile nothing."""
     repeated = [*points, *[points[-1]] * (-len(points) % _ROUND)]
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *repeated)
-
-
-def _moved(x: Tree, radius: float, u: Tree) -> Tree:
-    """The point at distance radius·‖x‖ from x along u."""
-    return trees.add_scaled(x, radius * (float(trees.norm(x)) or 1.0) / (float(trees.norm(u)) or 1.0), u)
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *repeated)
 
 
 def _directions(problem: Composite, x: Tree, count: int, rng: np.random.Generator) -> list[Tree]:
     in_x = [inputs.random_like(x, rng) for _ in range(count)]
     weights = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0])
-    spread = _gauss_newton_images(problem, x, jnp.asarray(rng.standard_normal((count, *weights.shape))))
-    in_the_image = [jax.tree.map(lambda leaf, i=i: leaf[i], spread) for i in range(count)]
+    spread = _gauss_newton_images(problem, x, rng.standard_normal((count, *weights.shape)))
+    in_the_image = [jax.tree.map(lambda leaf, i=i: np.asarray(leaf)[i], spread) for i in range(count)]
     weakest = _least_measured(problem, x, _in_the_range(problem, x, in_x[0]))
-    return [*in_x, *in_the_image, weakest, trees.scale(-1.0, weakest)]
+    return [*in_x, *in_the_image, weakest, jax.tree.map(np.negative, weakest)]
 
 
 def _least_measured(problem: Composite, x: Tree, start: Tree) -> Tree:
@@ -115,7 +109,7 @@ def _least_measured(problem: Composite, x: Tree, start: Tree) -> Tree:
     If there are too few measurements, random directions do not show it: almost all of them are measured.
     """
     flat, unravel = ravel_pytree(start)
-    if not float(jnp.linalg.norm(flat)) > 0:
+    if not np.any(flat):
         return start
     ritz = lanczos(
         lambda u: np.asarray(_measured_gram(problem, x, u)),
@@ -123,7 +117,7 @@ def _least_measured(problem: Composite, x: Tree, start: Tree) -> Tree:
         min(len(flat), _LANCZOS_STEPS),
         lambda u: np.asarray(_flat_gram(problem, x, u)),
     )
-    return unravel(jnp.asarray(ritz.vectors[0]))
+    return jax.tree.map(np.asarray, unravel(ritz.vectors[0]))
 
 
 @jax.jit

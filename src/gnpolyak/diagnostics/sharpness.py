@@ -14,7 +14,7 @@ from gnpolyak.problem import Composite
 from gnpolyak.trees import Tree
 
 # A ratio μ_h/L_h below the first is that of a point as good as x⋆ elsewhere; below the second, of very slow progress.
-_NONE, _LITTLE = 1e-6, 1e-3
+NO_RATIO, _LITTLE = 1e-6, 1e-3
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Sharpness:
     @property
     def holds(self) -> bool | None:
         """Whether h looks sharp: the ratios neither fall with the radius, nor come near zero; None in between."""
-        if not self.mu > _NONE * self.lipschitz or self._fades:
+        if not self.mu > NO_RATIO * self.lipschitz or self._fades:
             return False
         return None if self.mu < _LITTLE * self.lipschitz else True
 
@@ -101,7 +101,7 @@ def sharpness(
     -------
     Sharpness
     """
-    seen, _ = observe(problem, solution, target, radii=radii, samples=samples, seed=seed, points=points)
+    seen = observe(problem, solution, target, radii=radii, samples=samples, seed=seed, points=points)
     if not seen.gap.size:
         raise _all_at_the_solution()
     ratios = seen.gap / seen.distance
@@ -155,7 +155,7 @@ def regularity(
     -------
     Regularity
     """
-    seen, _ = observe(problem, solution, target, radii=radii, samples=samples, seed=seed)
+    seen = observe(problem, solution, target, radii=radii, samples=samples, seed=seed)
     if not seen.gap.size:
         raise _all_at_the_solution()
     at = sorted(set(seen.radius), reverse=True)

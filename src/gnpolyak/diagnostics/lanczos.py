@@ -10,6 +10,10 @@ import numpy as np
 Action = Callable[[np.ndarray], np.ndarray]
 
 
+def _same(u: np.ndarray) -> np.ndarray:
+    return u
+
+
 @dataclass(frozen=True)
 class Ritz:
     """What a Krylov space knows of the eigenvalues of an operator."""
@@ -24,10 +28,12 @@ class Ritz:
     """Approximate eigenvectors, one a row."""
 
 
-def lanczos(action: Action, start: np.ndarray, steps: int, gram: Action = lambda u: u) -> Ritz:
+def lanczos(action: Action, start: np.ndarray, steps: int, gram: Action = _same, project: Action = _same) -> Ritz:
     """Ritz values of an action that is self-adjoint in ⟨a, gram(b)⟩, from at most `steps` applications.
 
-    It ends early once the Krylov space is invariant. A start of size zero is not allowed.
+    It ends early once the Krylov space is invariant. A start of size zero is not allowed. Where `gram` is singular,
+    `project` has to take its null space out: the inner product does not see what rounding puts there, and each
+    division by a size makes it larger.
     """
     basis: list[np.ndarray] = []
     duals: list[np.ndarray] = []
@@ -40,7 +46,7 @@ def lanczos(action: Action, start: np.ndarray, steps: int, gram: Action = lambda
         w = action(basis[-1])
         diagonal.append(float(duals[-1] @ w))
         for _ in range(2):  # once is not enough when w is nearly in the span
-            w = w - (np.array(duals) @ w) @ np.array(basis)
+            w = project(w - (np.array(duals) @ w) @ np.array(basis))
         size = _size(w, gram(w))
         beside.append(size)
         largest = max(largest, abs(diagonal[-1]))

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array, lax
 from jax.flatten_util import ravel_pytree
 
+from gnpolyak import trees
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.lanczos import lanczos
 from gnpolyak.errors import InputError
@@ -27,7 +28,7 @@ _NEAREST = float(np.sqrt(np.finfo(np.float64).eps))
 
 
 _LANCZOS_STEPS = 50
-_ROUND = 16
+_ROUND = 32
 
 
 class _Observation(eqx.Module):
@@ -71,8 +72,8 @@ def observe(
     """Look at `samples` points at each radius, and at `points`; those where the model has no finite value are left out.
 
     Half of the directions are uniform in x. Where c is badly conditioned, these all see the same few directions of the
-    image. The other half is uniform in the image instead: J†Aᵀξ for Gaussian weights ξ of the measurements. One more
-    direction, with both signs, is the one that the measurements see least.
+    image. The other half is uniform in the image instead: J†Aᵀξ for Gaussian weights ξ of the measurements. Two more
+    directions, with both signs, are those that the measurements see least and most.
     """
     radii = _checked_radii(radii)
     count = _checked_count(samples)
@@ -99,37 +100,51 @@ def _directions(problem: Composite, x: Tree, count: int, rng: np.random.Generato
     weights = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0])
     spread = _gauss_newton_images(problem, x, rng.standard_normal((count, *weights.shape)))
     in_the_image = [jax.tree.map(lambda leaf, i=i: np.asarray(leaf)[i], spread) for i in range(count)]
-    weakest = _least_measured(problem, x, _in_the_range(problem, x, in_x[0]))
-    return [*in_x, *in_the_image, weakest, jax.tree.map(np.negative, weakest)]
+    extremes = _extremely_measured(problem, x, _everywhere(problem, x, in_x[0], in_the_image[0]))
+    return [*in_x, *in_the_image, *extremes, *(jax.tree.map(np.negative, u) for u in extremes)]
 
 
-def _least_measured(problem: Composite, x: Tree, start: Tree) -> Tree:
-    """The u with the smallest ‖AJu‖/‖Ju‖ in a Krylov space of (JᵀJ)†(AJ)ᵀAJ.
+def _extremely_measured(problem: Composite, x: Tree, start: Tree) -> list[Tree]:
+    """The u with the smallest and the largest ‖AJu‖/‖Ju‖ in a Krylov space of (JᵀJ)†(AJ)ᵀAJ.
 
     If there are too few measurements, random directions do not show it: almost all of them are measured.
     """
     flat, unravel = ravel_pytree(start)
     if not np.any(flat):
-        return start
+        return [start]
     ritz = lanczos(
         lambda u: np.asarray(_measured_gram(problem, x, u)),
         np.asarray(flat),
         min(len(flat), _LANCZOS_STEPS),
         lambda u: np.asarray(_flat_gram(problem, x, u)),
+        lambda u: np.asarray(_projected(problem, x, u)),
     )
-    return jax.tree.map(np.asarray, unravel(ritz.vectors[0]))
+    return [jax.tree.map(np.asarray, unravel(ritz.vectors[end])) for end in (0, -1)]
 
 
 @jax.jit
-def _in_the_range(problem: Composite, x: Tree, u: Tree) -> Tree:
-    """(JᵀJ)†JᵀJu: unlike J†Aᵀξ, it has a part in directions that are not measured at all."""
-    return _gauss_newton(problem, x, problem.map.gram(x)(u))
+def _everywhere(problem: Composite, x: Tree, u: Tree, w: Tree) -> Tree:
+    """The sum of u and w = J†Aᵀξ in the range of Jᵀ, equally long in the image.
+
+    w has no part in directions that are not measured at all, and u little where J is small.
+    """
+    gram = problem.map.gram(x)
+    u = _gauss_newton(problem, x, gram(u))
+    length = jnp.sqrt(trees.dot(u, gram(u)) / trees.dot(w, gram(w)))
+    return trees.add_scaled(u, jnp.where(jnp.isfinite(length), length, 0.0), w)
 
 
 @jax.jit
 def _flat_gram(problem: Composite, x: Tree, u: Array) -> Array:
     _, unravel = ravel_pytree(x)
     return ravel_pytree(problem.map.gram(x)(unravel(u)))[0]
+
+
+@jax.jit
+def _projected(problem: Composite, x: Tree, u: Array) -> Array:
+    """(JᵀJ)†JᵀJu for flat variables."""
+    _, unravel = ravel_pytree(x)
+    return ravel_pytree(_gauss_newton(problem, x, problem.map.gram(x)(unravel(u))))[0]
 
 
 @jax.jit

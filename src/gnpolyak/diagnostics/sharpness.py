@@ -90,8 +90,8 @@ def sharpness(
         Distances of the samples from x⋆, relative to its norm.
     samples : int
         Points at each radius: half in directions uniform in x, half in directions uniform in the image, without which
-        a badly conditioned c would hide all but a few directions. Two more lie along the direction that the
-        measurements see least.
+        a badly conditioned c would hide all but a few directions. Four more lie along the directions that the
+        measurements see least and most.
     seed : int
         Seed of the samples.
     points : sequence of array_like or pytree

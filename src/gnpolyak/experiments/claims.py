@@ -260,7 +260,7 @@ def _why_the_system_is_easy(evidence: Evidence) -> Judgement:
 
 
 def _penalty_is_well_conditioned(evidence: Evidence) -> Judgement:
-    ratios = evidence.about("L_h/μ_h, n = 2")
+    ratios = {setting: value for setting, value in evidence.about("L_h/μ_h").items() if " n=2 " in setting}
     spread = max(ratios.values()) / min(ratios.values()) - 1
     text = ", ".join(f"{value:.3g} at {setting.split()[-1]}" for setting, value in ratios.items())
     return Judgement(

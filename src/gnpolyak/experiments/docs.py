@@ -42,7 +42,7 @@ def page(folder: Path) -> str:
     found = publish.evidence(folder, chosen, None)
     judged = claims.judged(found)
     sections = [_TOP, _claims(judged), *(_figure(figure, found) for figure in chosen)]
-    sections += [_authors(folder / "authors"), _errata(found), _provenance(found)]
+    sections += [_theory(found), _authors(folder / "authors"), _errata(found), _provenance(found)]
     return "\n\n".join(sections) + "\n"
 
 
@@ -65,6 +65,24 @@ def _figure(figure: specs.Figure, found: Evidence) -> str:
         table = tables.panel(rows, panel.symbol, names, figure.name in _RELATIVE)
         parts.append(f"**{panel.title}**, {seeds} seed{'s' * (seeds > 1)}\n\n{table}")
     return "\n\n".join(parts)
+
+
+def _theory(found: Evidence) -> str:
+    columns = {
+        "L_h/μ_h": ("L_h/μ_h", ".3g"),
+        "contraction per call, at most": ("bound on the contraction per call", ".4f"),
+        "observed": ("observed contraction per call", ".3f"),
+        "T for 1e-8": ("T of Theorem 1 for 1e-8", ",.0f"),
+        "calls": ("calls to 1e-8", ",.0f"),
+    }
+    settings = list(found.about("calls to 1e-8"))
+    lines = [[s, *(format(found.finding(name, s), form) for name, form in columns.values())] for s in settings]
+    return (
+        "## Theory beside practice\n\n"
+        "The constants of Theorem 1, estimated from samples of the image around X⋆ (`gnpolyak.diagnostics`, one seed), "
+        "and a run of GNP. A minimum over samples bounds μ_h from above only, so the bounds are what the theorem would "
+        "give if the samples had found the worst direction.\n\n" + tables.markdown(("instance", *columns), lines)
+    )
 
 
 def _authors(folder: Path) -> str:

@@ -125,10 +125,14 @@ def _summary(claims: Sequence[Claim]) -> str:
 
 def _links(pictures: Sequence[Picture], notes: Sequence[tuple[str, str]]) -> str:
     places = [("claims", "Claims")]
-    places += [(f"figure-{k + 1}", picture.name.capitalize()) for k, picture in enumerate(pictures)]
+    places += [(f"figure-{k + 1}", _short(picture.name)) for k, picture in enumerate(pictures)]
     places += [("notes", "Errata")] if notes else []
     places += [("machine", "Machine"), ("again", "Command")]
     return "".join(f'<a href="#{place}">{escape(name)}</a>' for place, name in places)
+
+
+def _short(name: str) -> str:
+    return "ScaledSM" if name == "scaledsm" else name.capitalize()
 
 
 def _claims(claims: Sequence[Claim]) -> str:

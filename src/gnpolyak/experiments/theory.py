@@ -40,7 +40,6 @@ def probes(scale: str) -> tuple[Probe, ...]:
     return (
         Probe("rank", functools.partial(_ranks, (5, 3), (small, 5), (large, 5))),
         Probe("system", functools.partial(_systems, small)),
-        Probe("sharpness", functools.partial(_sharpness, small)),
         Probe("composition", functools.partial(_composition, small)),
         Probe("tensors", functools.partial(_tensors, small)),
         Probe("rate", functools.partial(_rates, small)),
@@ -75,15 +74,6 @@ def _systems(d: int) -> Iterator[tuple[str, str, float]]:
         yield "conjugate gradient steps per call", _named(case), float(np.mean(res.history.inner_iterations[1:]))
 
 
-def _sharpness(d: int) -> Iterator[tuple[str, str, float]]:
-    for kappa in _KAPPAS:
-        case = _case(d, kappa=kappa)
-        found = diagnostics.sharpness(case.problem, case.truth, case.target)
-        yield "μ_h, n = 2", _named(case), found.mu
-        yield "L_h, n = 2", _named(case), found.lipschitz
-        yield "L_h/μ_h, n = 2", _named(case), found.lipschitz / found.mu
-
-
 def _composition(d: int) -> Iterator[tuple[str, str, float]]:
     """L_f/μ_f in the variable itself: (f − h*)/t at X⋆ + t u vᵢᵀ, which is t away from all solutions X⋆Q.
 
@@ -109,7 +99,7 @@ def _tensors(d: int) -> Iterator[tuple[str, str, float]]:
         ranks = diagnostics.constant_rank(case.problem, case.truth).ranks
         yield "rank of the Jacobian over dr, n > 2", _named(case), float(min(_known(ranks)) / case.truth.size)
         found = diagnostics.sharpness(case.problem, case.truth, case.target)
-        yield "L_h/μ_h, n > 2", _named(case), found.lipschitz / found.mu if found.mu > 0 else np.inf
+        yield "L_h/μ_h, n > 2", _named(case), found.lipschitz / found.mu if found.holds else np.inf
 
 
 def _known(ranks: Sequence[int | None]) -> list[float]:
@@ -119,6 +109,9 @@ def _known(ranks: Sequence[int | None]) -> list[float]:
 def _rates(d: int) -> Iterator[tuple[str, str, float]]:
     for case in (*(_case(d, kappa=kappa) for kappa in _KAPPAS), _case(d, n=3, kappa=3.0)):
         rate = _rate(case)
+        yield "μ_h", _named(case), rate.mu
+        yield "L_h", _named(case), rate.lipschitz
+        yield "L_h/μ_h", _named(case), rate.condition
         res = gnp.minimize(case.problem, case.x0, "gnp", target=case.target, tol=1e-13)
         gap = res.history.best - case.target
         yield "observed contraction per call", _named(case), diagnostics.contraction(res.history, case.target)
@@ -128,8 +121,7 @@ def _rates(d: int) -> Iterator[tuple[str, str, float]]:
 
 
 def _rate(case: gnp.instances.Instance) -> diagnostics.Rate:
-    found = diagnostics.sharpness(case.problem, case.truth, case.target)
-    return diagnostics.Rate(found.mu, found.lipschitz)
+    return diagnostics.sharpness(case.problem, case.truth, case.target).rate()
 
 
 def _distance(case: gnp.instances.Instance) -> float:

@@ -71,7 +71,7 @@ def reproduce(what: Sequence[str], scale: str, variant: str, seeds: int | None, 
         publish.evidence(folder, figures, seeds)  # rows that cannot be read are better told before the work
         _run(asked, figures, scale, seeds, jobs, folder)
         found = publish.evidence(folder, figures, seeds)
-        judged = publish.publish(folder, figures, found, _command(scale, variant, seeds))
+        judged = publish.publish(folder, figures, found, _heading(scale, variant), _command(scale, variant, seeds))
     except InputError as error:
         raise click.UsageError(str(error)) from error
     except OSError as error:
@@ -107,6 +107,12 @@ def _require_memory(todo: Sequence[specs.Curve], jobs: int) -> None:
         raise click.UsageError(
             f"--jobs {jobs} would take up to {needed / 1e9:.0f} GB at once, more than {_MOST / 1e9:.0f}: use fewer jobs"
         )
+
+
+def _heading(scale: str, variant: str) -> str:
+    sizes = "" if scale == "paper" else " at small sizes"
+    settings = "" if variant == "paper" else " with its authors' settings"
+    return f"The Gauss–Newton–Polyak paper, reproduced{sizes}{settings}"
 
 
 def _command(scale: str, variant: str, seeds: int | None) -> str:

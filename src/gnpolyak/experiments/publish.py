@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gnpolyak.experiments import claims, errata, figures, gather, report, rows, theory, work
 from gnpolyak.experiments.evidence import Evidence
-from gnpolyak.experiments.pictures import Claim, Picture
+from gnpolyak.experiments.pictures import Claim
 from gnpolyak.experiments.rows import Trace
 from gnpolyak.experiments.specs import Figure
 
@@ -21,27 +21,23 @@ def evidence(folder: Path, wanted: Sequence[Figure], seeds: int | None) -> Evide
     return Evidence(traces, [theory.finding(row) for row in theory.load(folder / THEORY)])
 
 
-def publish(folder: Path, wanted: Sequence[Figure], found: Evidence, command: str) -> list[Claim]:
+def publish(folder: Path, wanted: Sequence[Figure], found: Evidence, heading: str, command: str) -> list[Claim]:
     """Draw every figure that has rows and write the report; returns the claims as judged."""
     pictures = [gather.picture(figure, found.traces[figure.name]) for figure in wanted if found.traces[figure.name]]
     for picture in pictures:
         for suffix in (".png", ".svg"):
             figures.draw(picture, folder / f"{picture.name}{suffix}")
     judged = claims.judged(found)
-    _report(folder, pictures, judged, found, command)
-    return judged
-
-
-def _report(folder: Path, pictures: Sequence[Picture], judged: list[Claim], found: Evidence, command: str) -> None:
     report.write(
         folder / REPORT,
         pictures,
         judged,
         provenance([trace for traces in found.traces.values() for trace in traces]),
-        heading="The Gauss–Newton–Polyak paper, reproduced",
+        heading=heading,
         command=command,
         notes=errata.errata(found),
     )
+    return judged
 
 
 def provenance(traces: Sequence[Trace]) -> dict[str, str]:

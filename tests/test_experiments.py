@@ -92,7 +92,7 @@ def trace(method="GNP", value=1.0, seed=0, best=(1.0, 0.1, 0.01), panel="conditi
     best = np.asarray(best, float)
     known = dict.fromkeys((*rows.IDENTITY, *rows.PROVENANCE), "x")
     known |= {"figure": panel, "panel": panel, "method": method, "value": f"{value:g}", "seed": str(seed)}
-    known |= {"max_calls": "100"} | facts
+    known |= {"max_calls": "100", "target": "300"} | facts
     count = np.arange(1, len(best) + 1)
     return rows.Trace(known, count, 0.5 * count, best, best)
 

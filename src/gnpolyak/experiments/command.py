@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import click
 
 from gnpolyak.errors import InputError
 from gnpolyak.experiments import publish, specs, theory, work
-from gnpolyak.experiments.pictures import VERDICTS, Claim
+from gnpolyak.experiments.pictures import VERDICTS, Claim, counted
 from gnpolyak.experiments.progress import reporting
 
 NAMES = ("conditioning", "scaledsm", "order", "restarts", "rank", "theory")
@@ -120,10 +119,7 @@ def _command(scale: str, variant: str, seeds: int | None) -> str:
 
 
 def _summary(judged: Sequence[Claim]) -> str:
-    counts = Counter(claim.verdict for claim in judged)
-    lines = [
-        f"{len(judged)} claims: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    ]
+    lines = [f"Of {len(judged)} claims of the paper: {counted(judged)}."]
     for verdict in VERDICTS[1:-1]:
         lines += [f"  {verdict}: {claim.statement} ({claim.place})" for claim in judged if claim.verdict == verdict]
     return "\n".join(lines)

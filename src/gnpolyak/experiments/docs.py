@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from gnpolyak.experiments import claims, errata, publish, specs, tables
 from gnpolyak.experiments.evidence import Evidence
-from gnpolyak.experiments.pictures import VERDICTS, Claim
+from gnpolyak.experiments.pictures import Claim, counted
 from gnpolyak.io import replacing
 
 _TOP = """# The paper, reproduced
@@ -29,9 +30,13 @@ As the rows are already there, in a clone the first command takes seconds: it dr
 `docs/reproduction/report.html`, one page for a browser with interactive charts. `gnpolyak reproduce` alone does
 everything from scratch at smaller sizes in a minute or two."""
 
-_READING = """Calls and errors are medians over the seeds, with the range in brackets. “Calls” are oracle calls to an
-objective error f − h* of 1e-8 ({kind}), best so far. Times are ratios taken seed by seed in one run, without
-compilation; a “>” marks a run that was stopped before it got there."""
+_READING = """## How to read the figures and tables
+
+The objective error f − h* is the best so far. Lines and numbers are medians over the seeds; bands, and what stands in
+brackets, reach from the smallest to the largest. A run that has ended keeps its last value. “Calls” are oracle calls to
+an error of 1e-8, absolute or as a share of the first error (where sums are so large that 1e-8 itself is rounding).
+Times are ratios taken seed by seed in one run, without compilation; a “>” marks a run that was stopped before it got
+there."""
 
 _RELATIVE = {"order", "rank"}
 
@@ -41,22 +46,22 @@ def page(folder: Path) -> str:
     chosen = specs.figures("paper")
     found = publish.evidence(folder, chosen, None)
     judged = claims.judged(found)
-    sections = [_TOP, _claims(judged), *(_figure(figure, found) for figure in chosen)]
+    sections = [_TOP, _claims(judged), _READING, *(_figure(figure, found) for figure in chosen)]
     sections += [_theory(found), _authors(folder / "authors"), _errata(found), _provenance(found)]
     return "\n\n".join(sections) + "\n"
 
 
 def _claims(judged: Sequence[Claim]) -> str:
-    counts = Counter(claim.verdict for claim in judged)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     header = ("the paper says", "where", "measured", "verdict", "why")
     lines = [(c.statement, c.place, c.measured, f"**{c.verdict}**", c.reason) for c in judged]
-    return f"## Claims\n\nOf {len(judged)} claims: {told}.\n\n{tables.markdown(header, lines)}"
+    return (
+        f"## Claims\n\nOf {len(judged)} claims: {counted(judged)}.\n\n{tables.markdown(header, lines, numbers=False)}"
+    )
 
 
 def _figure(figure: specs.Figure, found: Evidence) -> str:
-    kind = "relative to the first one" if figure.name in _RELATIVE else "absolute"
-    parts = [f"## {figure.title}", f"{figure.place}. {figure.caption} {_READING.format(kind=kind)}"]
+    kind = "as a share of the first error" if figure.name in _RELATIVE else "absolute"
+    parts = [f"## {figure.title}", f"{figure.place}. {figure.caption} Calls to 1e-8, {kind}."]
     parts.append(f"![{figure.title}: objective error against oracle calls and seconds](reproduction/{figure.name}.svg)")
     for panel in figure.panels:
         names = [contender.label for contender in panel.contenders]
@@ -89,13 +94,16 @@ def _authors(folder: Path) -> str:
     chosen = [figure for figure in specs.figures("paper", "authors") if figure.name == "restarts"]
     rows = publish.evidence(folder, chosen, None).panel("restarts")
     names = [contender.label for contender in chosen[0].panels[0].contenders]
-    table = tables.panel(rows, "p_fail", names, False)
+    reached = {name: [value for value in rows.values if np.isfinite(rows.calls(name, value))] for name in names}
+    told = "; ".join(f"{name} at p_fail = {', '.join(f'{v:g}' for v in reached[name]) or 'none'}" for name in names)
     return (
         "## Restarts with the settings of the authors' code\n\n"
         "Half the measurements, corruptions of standard deviation 0.001, warm-started LSMR, no factor ½, and RPolyak "
         "with T = 1,200 and K = 13 (`gnpolyak reproduce restarts --scale paper --variant authors --out "
-        "docs/reproduction/authors`). Smaller corruptions make h* − h₀ smaller, and so fewer halvings are needed.\n\n"
-        + table
+        "docs/reproduction/authors`). Smaller corruptions make h* − h₀ smaller, so fewer halvings are needed; half "
+        f"the measurements make h less sharp. By the median seed, 1e-8 is reached by {told}. An error “below 0” is a "
+        "value below that of the truth, which is then no longer the minimiser.\n\n"
+        + tables.panel(rows, "p_fail", names, False)
     )
 
 

@@ -89,9 +89,18 @@ class Panel:
         traces = self.of(method, value)
         return _median(float(trace.call[-1]) for trace in traces), _median(trace.seconds[-1] for trace in traces)
 
+    def arrived(self, method: str, value: float, error: float = 1e-8) -> tuple[int, int]:
+        """How many of the seeds reached an error, and how many there are."""
+        traces = self.of(method, value)
+        return sum(bool(np.isfinite(trace.calls_to(error))) for trace in traces), len(traces)
+
+    def target(self, value: float) -> float:
+        """The median optimal value h* of the instances."""
+        return _median(float(trace.facts["target"]) for trace in self.traces if trace.value == value)
+
     def end(self, method: str, value: float) -> float:
-        """The median error at the end."""
-        return _median(max(float(trace.best[-1]), 0.0) for trace in self.of(method, value))
+        """The median error at the end; negative where a value below that of the truth was found."""
+        return _median(float(trace.best[-1]) for trace in self.of(method, value))
 
     def advantage(self, method: str, other: str, value: float, relative: bool) -> tuple[float, float, bool]:
         """How many times the calls and the seconds of `method` the other needs, and whether that is only a lower bound.

@@ -11,6 +11,10 @@ from gnpolyak.experiments.pictures import Line, Panel, Picture, Series
 from gnpolyak.experiments.rows import Trace, identity
 
 _POINTS = 300
+_READING = (
+    "The error is the best so far. With several seeds, lines are medians and bands reach from the smallest to the "
+    "largest; a run that has ended keeps its last value."
+)
 
 
 def done(figure: specs.Figure, traces: Sequence[Trace], seeds: int | None) -> list[Trace]:
@@ -24,7 +28,7 @@ def picture(figure: specs.Figure, traces: Sequence[Trace]) -> Picture:
     return Picture(
         name=figure.name,
         title=figure.title,
-        caption=f"{figure.place} of the paper. {figure.caption}",
+        caption=f"{figure.place} of the paper. {figure.caption} {_READING}",
         settings=tuple(pair for panel in figure.panels for pair in _settings(panel, traces)),
         panels=tuple(_panel(panel, traces) for panel in figure.panels),
     )
@@ -69,10 +73,19 @@ def _line(method: str, value: float, traces: Sequence[Trace]) -> Line:
 
 
 def _series(curves: Sequence[tuple[np.ndarray, np.ndarray]], whole: bool) -> Series:
-    """Step curves of all seeds at the same places; a run that has ended keeps its last value."""
+    """The curves of all seeds at the same places; a run that has ended keeps its last value."""
     x = curves[0][0] if len(curves) == 1 else _places(curves, whole)
-    values = np.array([best[np.maximum(np.searchsorted(at, x, side="right") - 1, 0)] for at, best in curves])
+    values = np.array([_at(x, at, best) for at, best in curves])
     return Series(x, np.median(values, axis=0), values.min(axis=0), values.max(axis=0))
+
+
+def _at(x: np.ndarray, at: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """The errors at other places, by straight lines on a logarithmic scale as far as they are positive."""
+    positive = best > 0
+    if not positive.any():
+        return np.full_like(x, best[-1])
+    values = 10.0 ** np.interp(x, at[positive], np.log10(best[positive]))
+    return values if positive.all() else np.where(x >= at[~positive][0], best[-1], values)
 
 
 def _places(curves: Sequence[tuple[np.ndarray, np.ndarray]], whole: bool) -> np.ndarray:

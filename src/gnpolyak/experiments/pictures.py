@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,3 +72,11 @@ class Claim:
 
 
 VERDICTS = ("holds", "holds with a condition", "does not hold as printed", "not measured")
+PLURALS = dict(zip(VERDICTS, ("hold", "hold with a condition", "do not hold as printed", "not measured"), strict=True))
+
+
+def counted(claims: Sequence[Claim]) -> str:
+    """How many claims got each verdict, in words."""
+    counts = Counter(claim.verdict for claim in claims)
+    words = {verdict: verdict if counts[verdict] == 1 else PLURALS[verdict] for verdict in VERDICTS}
+    return ", ".join(f"{counts[verdict]} {words[verdict]}" for verdict in VERDICTS if counts[verdict])

@@ -10,9 +10,9 @@ from gnpolyak.experiments.evidence import Panel
 from gnpolyak.experiments.rows import Trace
 
 
-def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table; what stands in a cell may not break it."""
-    rows = [header, ["---", *["---:"] * (len(header) - 1)], *lines]
+def markdown(header: Sequence[str], lines: Sequence[Sequence[str]], numbers: bool = True) -> str:
+    """A table, with numbers in all columns but the first or with text; what stands in a cell may not break it."""
+    rows = [header, ["---", *["---:" if numbers else "---"] * (len(header) - 1)], *lines]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
@@ -26,15 +26,19 @@ def panel(of: Panel, symbol: str, methods: Sequence[str], relative: bool) -> str
             f"{value:g}",
             *(_calls(of.of(m, value), relative) for m in methods),
             *(_times(of.of(m, value), of.of(first, value), relative) for m in methods[1:]),
-            *(f"{of.end(m, value):.0e}" for m in methods),
+            *(_error(of.end(m, value)) for m in methods),
         ]
         for value in of.values
     ]
     return markdown(header, lines)
 
 
+def _error(error: float) -> str:
+    return f"{error:.0e}" if error >= 0 else "below 0"
+
+
 def _calls(traces: Sequence[Trace], relative: bool) -> str:
-    ordered = sorted(traces, key=lambda trace: trace.calls_to(1e-8, relative))
+    ordered = sorted(traces, key=lambda trace: (trace.calls_to(1e-8, relative), trace.call[-1]))
     return _ranged([_count(trace, relative) for trace in ordered])
 
 

@@ -113,7 +113,8 @@ def _comparable_to_scaledsm(evidence: Evidence) -> Judgement:
         f"Calls to 1e-8 at κ = {_names(panel.values)}: GNP {_listed(panel, 'GNP')}; ScaledSM "
         f"{_listed(panel, 'ScaledSM')}. A call of GNP takes {_span(pace)} times as long.",
         HOLDS if fewer and max(pace) <= 1.3 else CONDITION,
-        "GNP needs no more calls at any κ." if fewer else "ScaledSM needs fewer calls at some κ.",
+        ("GNP needs no more calls at any κ." if fewer else "ScaledSM needs fewer calls at some κ.")
+        + ("" if max(pace) <= 1.3 else " Where an oracle call is very cheap, GNP's larger direction shows."),
     )
 
 

@@ -23,6 +23,7 @@ LAYERS = [
     {"instances"},
     {"diagnostics"},
     {"experiments"},
+    {"options"},
     {"bench", "check", "info"},
     {"cli"},
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from gnpolyak import diagnostics, instances
+from gnpolyak import diagnostics, instances, options
 from gnpolyak.errors import InputError
 
 _WIDTH = 80
@@ -19,16 +19,9 @@ _EVIDENCE = 33
 
 
 @click.command()
-@click.option("--d", type=int, default=100, show_default=True, help="Dimension.")
-@click.option("--r", type=int, default=5, show_default=True, help="Rank.")
-@click.option("--n", type=int, default=2, show_default=True, help="Order of the tensor; 2 is a matrix.")
-@click.option("--kappa", type=float, default=10.0, show_default=True, help="Condition number of the true factor.")
-@click.option("--p-fail", type=float, default=0.0, show_default=True, help="Share of corrupted measurements.")
-@click.option("--m", type=int, default=None, help="Measurements.  [default: 8dr for n=2, else 8ndr]")
-@click.option("--radius", type=float, default=0.1, show_default=True, help="Distance of the start from the truth.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the instance and of the samples.")
+@options.instance
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def check(as_json: bool, seed: int, **making: Any) -> None:
+def check(as_json: bool, **making: Any) -> None:
     """Check the paper's assumptions on one tensor sensing instance, and its theorems against a run.
 
     One line for each assumption says what was measured and the verdict: that the map is smooth (its derivatives
@@ -46,8 +39,8 @@ def check(as_json: bool, seed: int, **making: Any) -> None:
       gnpolyak check --n 3 --json
     """
     try:
-        case = instances.tensor_sensing(**making, seed=seed)
-        found = diagnostics.assess(case.problem, case.x0, case.truth, case.target, seed=seed)
+        case = instances.tensor_sensing(**making)
+        found = diagnostics.assess(case.problem, case.x0, case.truth, case.target, seed=making["seed"])
     except InputError as error:
         raise click.UsageError(str(error)) from error
     click.echo(json.dumps(_report(found), allow_nan=False, ensure_ascii=False) if as_json else _text(found))

@@ -19,6 +19,7 @@ except ImportError as error:
     sys.exit(f"The command line needs {error.name}: pip install 'gnpolyak[cli]'")
 
 import gnpolyak as gnp
+from gnpolyak import options
 from gnpolyak.bench.command import bench
 from gnpolyak.check import check
 from gnpolyak.experiments.command import reproduce
@@ -28,7 +29,7 @@ from gnpolyak.methods import METHODS
 _DEMO_KAPPAS = (1.0, 10.0, 100.0)
 _DEMO_METHODS = ("gnp", "scaledsm", "polyak")
 _DEMO_CALLS = 4000
-_START_HELP = "Start at a tenth of the truth's size from it, as the paper does, or from the data alone."
+_START_HELP = "Start near the truth (--radius), as the paper does, or from the data alone."
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -128,12 +129,7 @@ class _TargetOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 @main.command()
-@click.option("--d", type=int, default=100, show_default=True, help="Dimension.")
-@click.option("--r", type=int, default=5, show_default=True, help="Rank.")
-@click.option("--n", type=int, default=2, show_default=True, help="Order of the tensor; 2 is a matrix.")
-@click.option("--kappa", type=float, default=10.0, show_default=True, help="Condition number of the true factor.")
-@click.option("--p-fail", type=float, default=0.0, show_default=True, help="Share of corrupted measurements.")
-@click.option("--m", type=int, default=None, help="Measurements.  [default: 8dr for n=2, else 8ndr]")
+@options.instance
 @click.option("--start", type=click.Choice(["near", "data"]), default="near", show_default=True, help=_START_HELP)
 @click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True, help="The method.")
 @click.option("--cuts", type=int, default=None, help="Points a step takes into account.  [default: 5 for auto, else 1]")
@@ -148,11 +144,8 @@ class _TargetOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--max-calls", type=int, default=None, help="Most oracle calls.  [default: 1000 for a known target]")
 @click.option("--max-seconds", type=float, default=None, help="Most seconds.")
 @click.option("--polish", is_flag=True, help="Finish on the good measurements, to the limit of the arithmetic.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the instance.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a summary.")
-def run(
-    as_json: bool, start: str, target: Any, lower_bound: float | None, strategy: str | None, **options: Any
-) -> None:
+def run(as_json: bool, start: str, target: Any, lower_bound: float | None, strategy: str | None, **given: Any) -> None:
     """Make one tensor sensing instance and solve it.
 
     Without --target, --lower-bound or --strategy the instance's own optimal value is used. Exits with 0 if the
@@ -167,7 +160,7 @@ def run(
     """
     if target is None and lower_bound is None and strategy is None:
         target = "known"
-    making = {name: options.pop(name) for name in ("d", "r", "n", "kappa", "p_fail", "m", "seed")}
+    making = {name: given.pop(name) for name in options.INSTANCE}
     try:
         case = gnp.instances.tensor_sensing(**making)
         res = gnp.minimize(
@@ -178,7 +171,7 @@ def run(
             lower_bound=lower_bound,
             strategy=strategy,
             progress=not as_json and sys.stderr.isatty(),
-            **options,
+            **given,
         )
     except gnp.InputError as error:
         raise click.UsageError(str(error)) from error

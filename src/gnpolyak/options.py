@@ -14,7 +14,9 @@ _INSTANCE = (
     click.option("--kappa", type=float, default=10.0, show_default=True, help="Condition number of the true factor."),
     click.option("--p-fail", type=float, default=0.0, show_default=True, help="Share of corrupted measurements."),
     click.option("--m", type=int, default=None, help="Measurements.  [default: 8dr for n=2, else 8ndr]"),
-    click.option("--radius", type=float, default=0.1, show_default=True, help="Distance of the start, over the truth's size."),
+    click.option(
+        "--radius", type=float, default=0.1, show_default=True, help="Distance of the start from the truth, relative."
+    ),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the instance."),
 )
 INSTANCE = ("d", "r", "n", "kappa", "p_fail", "m", "radius", "seed")

@@ -62,8 +62,8 @@ def _bars(todo: Sequence[Curve]) -> Iterator[Any]:
 
     account = _Account(todo)
     columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(bar_width=20),
+        progress.TextColumn("{task.description:<39}"),
+        progress.BarColumn(bar_width=10),
         progress.TextColumn("{task.fields[note]}"),
     )
     with progress.Progress(*columns, transient=True) as bars:

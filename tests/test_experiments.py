@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 
 import gnpolyak as gnp
 from gnpolyak.cli import main
-from gnpolyak.experiments import claims, command, evidence, gather, rows, specs, theory, work
+from gnpolyak.experiments import claims, command, evidence, gather, publish, rows, specs, theory, work
 from gnpolyak.experiments.authors import remembering
 from gnpolyak.experiments.run import run
 from gnpolyak.experiments.tables import markdown, panel
@@ -97,12 +98,14 @@ def trace(method="GNP", value=1.0, seed=0, best=(1.0, 0.1, 0.01), panel="conditi
 
 
 @pytest.mark.parametrize("count", [1, 2, 150, 999, 10_001])
-def test_thinned_rows_still_tell_the_calls_exactly(count):
+def test_thinned_rows_still_tell_the_calls_exactly(tmp_path, count):
     rng = np.random.default_rng(count)
     gap = 300 * np.exp(-40 * np.linspace(0, 1, count)) * rng.uniform(0.5, 2.0, count)
     best = np.minimum.accumulate(gap)
     kept = rows.recorded(gap, best)
-    thinned = rows.Trace({}, kept + 1, kept * 1.0, gap[kept], best[kept])
+    facts = trace().facts
+    rows.save(tmp_path / "rows.csv.gz", [rows.Trace(facts, kept + 1, kept + 1.0, gap[kept], best[kept])])
+    [thinned] = rows.load(tmp_path / "rows.csv.gz")
     assert len(kept) <= 600
     assert {0, count - 1} <= set(kept)
     for power in range(-2, 14):
@@ -136,8 +139,14 @@ def test_rows_survive_the_file(tmp_path):
         gzip.compress((",".join(rows.COLUMNS) + "\n" + ",".join(["x"] * len(rows.COLUMNS)) + "\n").encode()),
         gzip.compress(",".join(rows.COLUMNS).encode())[:-9],
         gzip.compress(b"\xff\xfe\x00"),
+        gzip.compress((",".join(rows.COLUMNS) + "\n" + "1," * (len(rows.COLUMNS) - 1) + "-inf\n").encode()),
+        gzip.compress((",".join(rows.COLUMNS) + '\n"' + "x" * 200_000 + '"\n').encode()),
+        bytes([*gzip.compress(bytes(range(256)) * 9)[:40], *[7] * 40]),
     ],
-    ids=["not gzip", "other columns", "too few cells", "no numbers", "cut off", "not UTF-8"],
+    ids=[
+        *("not gzip", "other columns", "too few cells", "no numbers", "cut off", "not UTF-8"),
+        *("an infinite error", "a cell without end", "flipped bytes"),
+    ],
 )
 def test_files_that_are_not_rows_are_refused(tmp_path, content):
     path = tmp_path / "rows.csv.gz"
@@ -198,7 +207,12 @@ def small(figure, **changes):
 def without_times(folder):
     return {
         path.name: [
-            ({k: v for k, v in t.facts.items() if k != "jobs"}, t.call.tolist(), t.gap.tolist(), t.best.tolist())
+            (
+                {k: t.facts[k] for k in (*rows.IDENTITY, "target", "status")},
+                t.call.tolist(),
+                t.gap.tolist(),
+                t.best.tolist(),
+            )
             for t in rows.load(path)
         ]
         for path in sorted(folder.glob("*.csv.gz"))
@@ -258,7 +272,7 @@ def kill_and_go_on(folder, what, path, count):
     process.wait()
     assert not (folder / "report.html").exists()
     again = started(folder, *what)
-    assert again.wait() == 0
+    assert again.wait(timeout=300) == 0
 
 
 def test_a_killed_run_goes_on_to_the_same_rows(tmp_path):
@@ -267,7 +281,9 @@ def test_a_killed_run_goes_on_to_the_same_rows(tmp_path):
     assert result.exit_code == 0, result.output
     kill_and_go_on(broken, ["conditioning"], broken / "conditioning.csv.gz", 5)
     assert without_times(whole) == without_times(broken)
-    assert {path.name for path in broken.iterdir()} == {path.name for path in whole.iterdir()}
+    # A draft that the kill caught may be left behind, hidden.
+    names = [{path.name for path in folder.iterdir() if path.name[0] != "."} for folder in (whole, broken)]
+    assert names[0] == names[1]
 
 
 @pytest.mark.slow
@@ -286,7 +302,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     process = started(tmp_path, "conditioning")
     assert wait_for_curves(process, tmp_path / "conditioning.csv.gz", 2)
     process.send_signal(signal.SIGINT)
-    assert process.wait() == 130
+    assert process.wait(timeout=60) == 130
     kept = rows.load(tmp_path / "conditioning.csv.gz")
     assert 2 <= len(kept) < 12
     assert "interrupted" not in {one.facts["status"] for one in kept}
@@ -338,11 +354,10 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     result = CliRunner().invoke(main, ["reproduce", "scaledsm", "--out", str(tmp_path / "file" / "out")])
     assert result.exit_code == 1
-    assert "cannot write" in result.output
+    assert "cannot use" in result.output
 
 
-def test_memory_is_bounded():
-    """The paper's largest instance with everything beside it, one and two at a time."""
+def test_the_largest_instances_may_run_two_at_a_time():
     todo = list(named("order", "paper").curves())
     command._require_memory(todo, 1)
     command._require_memory(todo, 2)
@@ -369,6 +384,42 @@ def test_a_seed_that_ended_keeps_its_last_value():
     line = gather.picture(small(named("conditioning")), traces).panels[0].lines[0]
     assert line.calls.high[-1] == 1e-3
     assert line.calls.low[-1] == 1e-8
+
+
+# --- theory -----------------------------------------------------------------------------------------------------------
+
+
+def one_probe(monkeypatch, measure):
+    monkeypatch.setattr(theory, "probes", lambda scale: (theory.Probe("one", measure),))
+
+
+def test_probes_are_kept_and_not_measured_again(tmp_path, monkeypatch):
+    path, measured = tmp_path / "theory.csv", []
+    one_probe(monkeypatch, lambda: measured.append(1) or iter([("a number", "d=3", 7.0)]))
+    for scale in ("quick", "quick", "paper"):
+        theory.complete(path, scale, ignore)
+    assert len(measured) == 2, "once for each scale"
+    assert theory.findings(path, "quick") == [evidence.Finding("a number", "d=3", 7.0)]
+
+
+def test_ctrl_c_in_a_probe_keeps_nothing_of_it(tmp_path, monkeypatch):
+    def measure():
+        case = gnp.instances.tensor_sensing(d=10, r=2)
+        press = lambda res: os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
+        res = theory._solved(case.problem, case.x0, "polyak", target=case.target, tol=0.0, callback=press)
+        yield "calls", "d=10", float(res.calls)
+
+    one_probe(monkeypatch, measure)
+    with pytest.raises(KeyboardInterrupt):
+        theory.complete(tmp_path / "theory.csv", "quick", ignore)
+    assert not (tmp_path / "theory.csv").exists()
+
+
+@pytest.mark.parametrize("content", ["a,b\n1,2\n", ",".join(theory.COLUMNS) + "\n", "\x00"])
+def test_files_that_are_not_findings_are_refused(tmp_path, content):
+    (tmp_path / "theory.csv").write_text(content)
+    with pytest.raises(gnp.InputError, match="move the file away"):
+        theory.load(tmp_path / "theory.csv")
 
 
 # --- claims -----------------------------------------------------------------------------------------------------------
@@ -418,8 +469,8 @@ def test_comparison_with_scaledsm(scaled, verdict):
 def restarted(rpolyak_end):
     ends = {"RGNP": 1e-9, "RPolyak": rpolyak_end}
     return [
-        trace(method=m, value=p, best=(1.0, 1e-9 if p == 0 else end), panel="restarts")
-        for m, end in ends.items()
+        trace(method=m, value=p, best=(1.0, 1e-9 if p == 0 else end), panel="restarts", inner=inner, outer="10")
+        for (m, end), inner in zip(ends.items(), ("200", "1000"), strict=True)
         for p in (0.0, 0.1)
     ]
 
@@ -427,6 +478,83 @@ def restarted(rpolyak_end):
 @pytest.mark.parametrize(("end", "verdict"), [(1e-9, "holds"), (1e-2, "does not hold as printed")])
 def test_both_restarted_methods(end, verdict):
     assert judge("both reach", restarted(end)).verdict == verdict
+
+
+def test_a_part_of_a_figure_is_no_evidence(tmp_path):
+    """Interrupted after κ = 1 and 2, a figure must neither crash the report nor pass for the whole."""
+    figure = named("conditioning")
+    work.complete(tmp_path, [small(figure)], None, 1, ignore)
+    found = publish.evidence(tmp_path, FIGURES["quick", "paper"], "quick", None)
+    judged = publish.publish(tmp_path, [figure], found, heading="h", command="c", with_errata=True)
+    assert {claim.verdict for claim in judged} == {"not measured"}
+    assert "4 of 12 curves of conditioning" in judged[0].reason
+
+
+def panels(ours, theirs, panel, figure, values=(2, 3), **options):
+    """Traces of GNP and Polyak that take so many calls at each value."""
+    return [
+        geometric(calls, method=method, value=value, panel=panel, figure=figure, **options)
+        for method, counts in (("GNP", ours), ("Polyak", theirs))
+        for value, calls in zip(values, counts, strict=True)
+    ]
+
+
+OUTCOMES = {"holds": (60, 60), "holds with a condition": (60, 40), "does not hold as printed": (40, 40)}
+
+
+@pytest.mark.parametrize(("verdict", "theirs"), OUTCOMES.items())
+def test_claims_about_cases_can_hold_hold_in_part_and_fail(verdict, theirs):
+    rank = judge("at every rank", panels((50, 50), theirs, "rank", "rank"))
+    assert rank.verdict == verdict
+    both = panels((50, 50), theirs, "top", "order") + panels((50, 50), theirs, "bottom", "order")
+    assert judge("at every order", both).verdict == verdict
+    assert judge("in time too", panels((50, 50), theirs, "conditioning", "conditioning")).verdict == verdict
+    if verdict == "holds with a condition":
+        assert "calls at r = 3" in rank.reason
+        assert "r = 2" not in rank.reason.split(". ")[0]
+
+
+@pytest.mark.parametrize(("verdict", "ill"), [("holds", (900, 900)), ("does not hold as printed", (60, 60))])
+def test_the_advantage_grows_with_the_conditioning(verdict, ill):
+    traces = panels((50, 50), (100, 100), "top", "order") + panels((50, 50), ill, "bottom", "order")
+    assert judge("larger when κ > 1", traces).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("calls", "verdict"),
+    [(900, "holds"), (1100, "holds with a condition")],
+)
+def test_inner_loops(calls, verdict):
+    counts = {"GNP": 100, "Polyak": calls}
+    findings = [
+        evidence.Finding("calls to 1e-8 with h* known", f"{m} p_fail={p:g}", c)
+        for m, c in counts.items()
+        for p in (0, 0.1)
+    ]
+    claim = judge("inner loops", restarted(1e-2), findings)
+    assert claim.verdict == verdict
+    assert "T = 1,000" in claim.measured
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict"), [(23, "holds"), (30, "holds with a condition"), (90, "does not hold as printed")]
+)
+def test_invariance(other, verdict):
+    quantity = "calls to 1e-8 under a rescaling of the variable"
+    found = [evidence.Finding(quantity, "GNP in X", 22), evidence.Finding(quantity, "GNP in U", other)]
+    assert judge("invariant", [], found).verdict == verdict
+
+
+@pytest.mark.parametrize(("seen", "verdict"), [(0.6, "holds"), (0.99, "does not hold as printed")])
+def test_theorem_one(seen, verdict):
+    numbers = {
+        "observed contraction per call": seen,
+        "bound on the contraction per call": 0.97,
+        "calls to 1e-8": 50,
+        "T of Theorem 1 for 1e-8": 800,
+    }
+    found = [evidence.Finding(quantity, "κ=1", value) for quantity, value in numbers.items()]
+    assert judge("leaves at most", [], found).verdict == verdict
 
 
 @pytest.mark.parametrize(("rank", "verdict"), [(12.0, "does not hold as printed"), (6.0, "holds")])

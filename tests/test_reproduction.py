@@ -15,7 +15,7 @@ FIGURES = specs.figures("paper")
 
 @pytest.fixture(scope="module")
 def found():
-    return publish.evidence(DOCS / "reproduction", FIGURES, None)
+    return publish.evidence(DOCS / "reproduction", FIGURES, "paper", None)
 
 
 def test_every_curve_of_the_papers_scale_is_there():

@@ -59,8 +59,11 @@ def processor() -> str:
 @functools.cache
 def commit() -> str | None:
     """The commit this package runs from, marked if its code was changed since; None outside a clone."""
+    if not _git("ls-files", Path(__file__).name):
+        # Installed somewhere below another repository, whose commit would say nothing.
+        return None
     head, changes = _git("rev-parse", "--short", "HEAD"), _git("status", "--porcelain", "--", ".")
-    return f"{head} and changes" if head and changes else head or None
+    return f"{head} and changes" if changes else head
 
 
 def _git(*arguments: str) -> str:

@@ -19,9 +19,19 @@ def replacing(path: Path) -> Iterator[Path]:
         yield draft
         # mkstemp makes files that only the owner can read; the result should be like any other new file.
         draft.chmod(0o666 & ~_umask())
+        _flush(draft)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Have the content on the disk before the name: a power cut must not leave an empty file in a good one's place."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:

@@ -72,8 +72,9 @@ def sharpness(
         μ_h dist(z, Z⋆) ≤ h(z) − h* ≤ L_h dist(z, Z⋆)   and   ‖v‖ ≤ L_h
 
     for z = c(x) near c(x⋆) and v ∈ ∂h(z). Here the distance is the one to c(x⋆), so a solution that is not isolated in
-    the image does not look sharp. The proof of Theorem 1 uses ‖v‖ ≤ L_h only for the part Pv of v in the range of J,
-    so that is what is measured.
+    the image does not look sharp. The constant c₁ of Theorem 1 needs ‖v‖ ≤ L_h only for the part Pv of v in the range
+    of J, so that is what is measured; the part normal to it enters the radius δ alone. (The paper's own L_h is twice a
+    local Lipschitz constant: this one is sharper.)
 
     A minimum over samples is an upper estimate of μ_h, and a maximum a lower estimate of L_h: the true rate bound is
     no better than the one estimated. The proof needs these inequalities at the iterates alone, though: pass a run's

@@ -11,7 +11,7 @@ import click
 from gnpolyak.errors import InputError
 from gnpolyak.experiments import publish, specs, theory, work
 from gnpolyak.experiments.pictures import VERDICTS, Claim, counted
-from gnpolyak.experiments.progress import reporting
+from gnpolyak.experiments.progress import reporting, theory_progress
 
 NAMES = ("conditioning", "scaledsm", "order", "restarts", "rank", "theory")
 # What a process may need beside the measurements, and what all of them together may take.
@@ -67,14 +67,20 @@ def reproduce(what: Sequence[str], scale: str, variant: str, seeds: int | None, 
     folder = out or Path("gnpolyak-reproduction") / f"{scale}-{variant}"
     figures = specs.figures(scale, variant)
     try:
-        publish.evidence(folder, figures, seeds)  # rows that cannot be read are better told before the work
+        publish.evidence(folder, figures, scale, seeds)  # rows that cannot be read are better told before the work
         _run(asked, figures, scale, seeds, jobs, folder)
-        found = publish.evidence(folder, figures, seeds)
-        judged = publish.publish(folder, figures, found, _heading(scale, variant), _command(scale, variant, seeds))
+        judged = publish.publish(
+            folder,
+            figures,
+            publish.evidence(folder, figures, scale, seeds),
+            heading=_heading(scale, variant),
+            command=_command(scale, variant, seeds),
+            with_errata=variant == "paper",
+        )
     except InputError as error:
         raise click.UsageError(str(error)) from error
     except OSError as error:
-        raise click.ClickException(f"cannot write to {folder}: {error.strerror or error}") from error
+        raise click.ClickException(f"cannot use {folder}: {error.strerror or error}") from error
     except KeyboardInterrupt:
         click.echo(f"\nInterrupted. What is done is in {folder}; the same command goes on from there.", err=True)
         sys.exit(130)
@@ -92,11 +98,7 @@ def _run(
     with reporting(todo) as watch:
         work.complete(folder, chosen, seeds, jobs, watch)
     if "theory" in asked:
-        theory.complete(
-            folder / publish.THEORY,
-            scale,
-            lambda name, place, count: click.echo(f"[{place + 1}/{count}] theory: {name}", err=True),
-        )
+        theory.complete(folder / publish.THEORY, scale, theory_progress())
 
 
 def _require_memory(todo: Sequence[specs.Curve], jobs: int) -> None:

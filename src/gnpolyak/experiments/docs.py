@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from gnpolyak.experiments import claims, errata, publish, specs, tables
+from gnpolyak.experiments import claims, errata, publish, rows, specs, tables, theory
 from gnpolyak.experiments.evidence import Evidence
 from gnpolyak.experiments.pictures import Claim, counted
 from gnpolyak.io import replacing
@@ -34,9 +34,9 @@ _READING = """## How to read the figures and tables
 
 The objective error f − h* is the best so far. Lines and numbers are medians over the seeds; bands, and what stands in
 brackets, reach from the smallest to the largest. A run that has ended keeps its last value. “Calls” are oracle calls to
-an error of 1e-8, absolute or as a share of the first error (where sums are so large that 1e-8 itself is rounding).
-Times are ratios taken seed by seed in one run, without compilation; a “>” marks a run that was stopped before it got
-there."""
+an error of 1e-8, absolute or as a share of the first error (the sums of the tensors are up to 1e7).
+Times are ratios taken seed by seed in one run, without compilation; a “>” marks a run that ended before it got there:
+at its limit, or, with restarts, when the estimate of h* and the best value were the same number."""
 
 _RELATIVE = {"order", "rank"}
 
@@ -44,10 +44,10 @@ _RELATIVE = {"order", "rank"}
 def page(folder: Path) -> str:
     """The whole page, from the rows in a folder and those of the authors' variant in its subfolder."""
     chosen = specs.figures("paper")
-    found = publish.evidence(folder, chosen, None)
+    found = publish.evidence(folder, chosen, "paper", None)
     judged = claims.judged(found)
     sections = [_TOP, _claims(judged), _READING, *(_figure(figure, found) for figure in chosen)]
-    sections += [_theory(found), _authors(folder / "authors"), _errata(found), _provenance(found)]
+    sections += [_theory(found), _authors(folder / "authors"), _errata(found), _provenance(folder, found)]
     return "\n\n".join(sections) + "\n"
 
 
@@ -65,9 +65,9 @@ def _figure(figure: specs.Figure, found: Evidence) -> str:
     parts.append(f"![{figure.title}: objective error against oracle calls and seconds](reproduction/{figure.name}.svg)")
     for panel in figure.panels:
         names = [contender.label for contender in panel.contenders]
-        rows = found.panel(figure.name, panel.name)
-        seeds = len({trace.facts["seed"] for trace in rows.traces})
-        table = tables.panel(rows, panel.symbol, names, figure.name in _RELATIVE)
+        runs = found.panel(figure.name, panel.name)
+        seeds = len({trace.facts["seed"] for trace in runs.traces})
+        table = tables.panel(runs, panel.symbol, names, figure.name in _RELATIVE)
         parts.append(f"**{panel.title}**, {seeds} seed{'s' * (seeds > 1)}\n\n{table}")
     return "\n\n".join(parts)
 
@@ -92,9 +92,9 @@ def _theory(found: Evidence) -> str:
 
 def _authors(folder: Path) -> str:
     chosen = [figure for figure in specs.figures("paper", "authors") if figure.name == "restarts"]
-    rows = publish.evidence(folder, chosen, None).panel("restarts")
+    panel = publish.evidence(folder, chosen, "paper", None).panel("restarts")
     names = [contender.label for contender in chosen[0].panels[0].contenders]
-    reached = {name: [value for value in rows.values if np.isfinite(rows.calls(name, value))] for name in names}
+    reached = {name: [value for value in panel.values if np.isfinite(panel.calls(name, value))] for name in names}
     told = "; ".join(f"{name} at p_fail = {', '.join(f'{v:g}' for v in reached[name]) or 'none'}" for name in names)
     return (
         "## Restarts with the settings of the authors' code\n\n"
@@ -103,7 +103,7 @@ def _authors(folder: Path) -> str:
         "docs/reproduction/authors`). Smaller corruptions make h* − h₀ smaller, so fewer halvings are needed; half "
         f"the measurements make h less sharp. By the median seed, 1e-8 is reached by {told}. An error “below 0” is a "
         "value below that of the truth, which is then no longer the minimiser.\n\n"
-        + tables.panel(rows, "p_fail", names, False)
+        + tables.panel(panel, "p_fail", names, False)
     )
 
 
@@ -111,10 +111,19 @@ def _errata(found: Evidence) -> str:
     return "## Errata\n\n" + "\n".join(f"- **{title}.** {text}" for title, text in errata.errata(found))
 
 
-def _provenance(found: Evidence) -> str:
-    traces = [trace for traces in found.traces.values() for trace in traces]
-    lines = [f"- {name}: {text}" for name, text in publish.provenance(traces).items()]
-    return "## Made with\n\n" + "\n".join(lines)
+def _provenance(folder: Path, found: Evidence) -> str:
+    authors = [trace.facts for trace in rows.load(folder / "authors" / "restarts.csv.gz")]
+    parts: dict[str, Sequence[Mapping[str, str]]] = {
+        "The five figures": [trace.facts for traces in found.traces.values() for trace in traces],
+        "Theory beside practice": theory.load(folder / publish.THEORY),
+        "The authors' settings": authors,
+    }
+    told = [f"**{name}**\n\n{_facts(publish.provenance(facts))}" for name, facts in parts.items()]
+    return "## Made with\n\n" + "\n\n".join(told)
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    return "\n".join(f"- {name}: {text}" for name, text in facts.items() if text)
 
 
 def main() -> None:

@@ -25,10 +25,11 @@ def _rank(evidence: Evidence) -> str:
     found = evidence.about("rank of the Jacobian, n = 2")
     text = ", ".join(f"{value:,.0f} at {setting}" for setting, value in found.items())
     return (
-        f"The Jacobian of c(X) = XXᵀ at a full-rank X has rank dr − r(r−1)/2, not r(r+1)/2: measured, {text}. The "
-        f"kernel is {{XΩ : Ω skew-symmetric}}. The proof confuses QYᵀ + YQᵀ = 0 with the tangent space QᵀY + YᵀQ = 0 "
-        "of the Stiefel manifold, and writes n for d. The rank is constant near X⋆, so the theorem applies; the "
-        "introduction's explanation, that the linear system is easy because the Jacobian has rank 15, does not."
+        "The Jacobian of c(X) = XXᵀ at a full-rank X has rank dr − r(r−1)/2, not r(r+1)/2 (they agree only if d = r): "
+        f"measured, {text}. The kernel is {{XΩ : Ω skew-symmetric}}. The proof confuses QYᵀ + YQᵀ = 0 with the tangent "
+        "space QᵀY + YᵀQ = 0 of the Stiefel manifold, takes T_Q = ker ∇c(X)·R⁻¹ where XYᵀ + YXᵀ = QWᵀ + WQᵀ needs "
+        "W = YRᵀ, and writes n for d. The rank is constant near X⋆, so the theorem applies; the introduction's "
+        "explanation, that the linear system is easy because the Jacobian has rank 15, does not."
     )
 
 
@@ -47,7 +48,7 @@ def _restarted_polyak(evidence: Evidence) -> str:
     return (
         "Section 5.4 says that both restarted methods reach 1e-8. Ten restarts of RPolyak guarantee an error of "
         f"(h* − h₀)/2⁹ and no less; with N(0, 1) corruptions it ends at {ends}. The authors' code has smaller "
-        "corruptions and more restarts, which helps: see the section on it."
+        "corruptions and more restarts, which helps: docs/reproduction.md has that run too."
     )
 
 
@@ -64,7 +65,9 @@ _ERRATA: tuple[tuple[str, _Text], ...] = (
     (
         "Indices in the proof of the restart theorem",
         "The first display has h(c(y_k)) where the algorithm's h_{k+1} = (h_k + h(c(y_{k+1})))/2 needs y_{k+1}, and "
-        "the second h(c(y_{K−1})) where 2h_K − h_{K−1} is h(c(y_K)). With these the argument is sound.",
+        "the second h(c(y_{K−1})) where 2h_K − h_{K−1} is h(c(y_K)). In the second case the average of "
+        "h(c(x_{k−1,t*})) and h_{k−1} is at least h_k, not equal to it, and k may be K as well: otherwise nothing "
+        "covers an h_K that is the first above h*. With these the argument is sound.",
     ),
     (
         "How many measurements",
@@ -75,6 +78,11 @@ _ERRATA: tuple[tuple[str, _Text], ...] = (
         "Limits the text does not give",
         "Section 5.2 does not say when Polyak was stopped; here after 5,000 calls (the authors' code: 1,000). Runs "
         "with a known optimum end at 1e-13 of their first error.",
+    ),
+    (
+        "A lower bound that is not below",
+        "Algorithm 2 asks for h₀ < h*. Section 5.4 starts from h₀ = 0, which at p_fail = 0 is h* itself: the first "
+        "restart converges, and there is nothing to restart for.",
     ),
     (
         "What κ means",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,10 +30,14 @@ class Evidence:
 
     traces: Mapping[str, Sequence[Trace]]
     findings: Sequence[Finding] = ()
+    incomplete: Mapping[str, str] = field(default_factory=dict)
+    """Figures of which some curves are missing, with how many there are: no claim is judged by a part."""
 
     def panel(self, figure: str, panel: str | None = None) -> Panel:
         """The rows of one panel of a figure; of its only one by default."""
         wanted = panel or figure
+        if figure in self.incomplete:
+            raise MissingError(f"{self.incomplete[figure]} of {figure}: run `gnpolyak reproduce {figure}`")
         found = [trace for trace in self.traces.get(figure, ()) if trace.facts["panel"] == wanted]
         if not found:
             raise MissingError(f"no rows of {figure}: run `gnpolyak reproduce {figure}`")
@@ -69,7 +73,7 @@ class Panel:
         """One trace for each seed."""
         found = [trace for trace in self.traces if trace.facts["method"] == method and trace.value == value]
         if not found:
-            raise MissingError(f"no rows of {method} at {value:g}")
+            raise MissingError(f"no rows of {method} at {value:g}: run `gnpolyak reproduce`")
         return found
 
     def calls(self, method: str, value: float, error: float = 1e-8, relative: bool = False) -> float:
@@ -102,17 +106,21 @@ class Panel:
         """The median error at the end; negative where a value below that of the truth was found."""
         return _median(float(trace.best[-1]) for trace in self.of(method, value))
 
+    def loops(self, method: str) -> tuple[int, int]:
+        """T and K of a restarted method."""
+        facts = next(trace.facts for trace in self.traces if trace.facts["method"] == method)
+        return int(facts["inner"]), int(facts["outer"])
+
     def advantage(self, method: str, other: str, value: float, relative: bool) -> tuple[float, float, bool]:
         """How many times the calls and the seconds of `method` the other needs, and whether that is only a lower bound.
 
-        Where the other never reached the error, what it had spent when it was stopped stands in for it.
+        Ratios are taken seed by seed, and their medians returned. Where the other never reached 1e-8, what it had spent
+        when it was stopped stands in for it.
         """
-        calls, seconds = (f(method, value, 1e-8, relative) for f in (self.calls, self.seconds))
-        other_calls, other_seconds = (f(other, value, 1e-8, relative) for f in (self.calls, self.seconds))
-        unfinished = not np.isfinite(other_calls)
-        if unfinished:
-            other_calls, other_seconds = self.spent(other, value)
-        return other_calls / calls, other_seconds / seconds, unfinished
+        pairs = list(zip(self.of(method, value), self.of(other, value), strict=True))
+        calls = _median(theirs.reaching(relative)[0] / ours.reaching(relative)[0] for ours, theirs in pairs)
+        seconds = _median(theirs.reaching(relative)[1] / ours.reaching(relative)[1] for ours, theirs in pairs)
+        return calls, seconds, not np.isfinite(self.calls(other, value, relative=relative))
 
 
 def _median(numbers: Iterable[float]) -> float:
@@ -125,5 +133,5 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     """p in y ~ xᵖ by least squares in the logarithms, over the finite y."""
     finite = np.isfinite(y)
     if np.sum(finite) < 2:
-        raise MissingError("fewer than two finished runs to fit a power to")
+        raise MissingError("fewer than two finished runs to fit a power to: run `gnpolyak reproduce`")
     return float(np.polyfit(np.log(np.asarray(x)[finite]), np.log(np.asarray(y)[finite]), 1)[0])

@@ -41,13 +41,17 @@ def _settings(panel: specs.Panel, traces: Sequence[Trace]) -> list[tuple[str, st
     if panel.max_seconds is not None:
         limit += f" or {panel.max_seconds:g} s"
     values = ", ".join(f"{value:g}" for value in panel.values)
+    known = "" if panel.varies == "p_fail" else f", p_fail = {panel.base.p_fail:g}"
     return [
-        (panel.title, f"{panel.symbol} in {{{values}}}, p_fail = {panel.base.p_fail:g}")
-        if panel.varies != "p_fail"
-        else (panel.title, f"{panel.symbol} in {{{values}}}"),
+        (panel.title, f"{panel.symbol} in {{{values}}}{known}"),
         ("seeds", str(seeds)),
         ("limit", limit),
+        *((c.label, f"K = {c.outer} restarts of T = {c.inner:,} steps") for c in _restarted(panel)),
     ]
+
+
+def _restarted(panel: specs.Panel) -> list[specs.Contender]:
+    return [contender for contender in panel.contenders if contender.strategy == "restart"]
 
 
 def _panel(panel: specs.Panel, traces: Sequence[Trace]) -> Panel:

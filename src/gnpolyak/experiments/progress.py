@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,6 +35,18 @@ class _Account:
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def theory_progress() -> Callable[[str, int, int], None]:
+    """A function that says which probe comes next, and from the pace of those before it the time left."""
+    began = time.perf_counter()
+
+    def line(name: str, place: int, count: int) -> None:
+        pace = (time.perf_counter() - began) / max(place, 1)
+        left = f", about {_duration(pace * (count - place))} left" if place else ""
+        click.echo(f"[{place + 1}/{count}] theory: {name}{left}", err=True)
+
+    return line
 
 
 @contextmanager

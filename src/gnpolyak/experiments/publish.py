@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gnpolyak.experiments import claims, errata, figures, gather, report, rows, theory, work
 from gnpolyak.experiments.evidence import Evidence
 from gnpolyak.experiments.pictures import Claim
-from gnpolyak.experiments.rows import Trace
 from gnpolyak.experiments.specs import Figure
 
 THEORY = "theory.csv"
 REPORT = "report.html"
 
 
-def evidence(folder: Path, wanted: Sequence[Figure], seeds: int | None) -> Evidence:
+def evidence(folder: Path, wanted: Sequence[Figure], scale: str, seeds: int | None) -> Evidence:
     """All rows of a folder that belong to these figures."""
     traces = {figure.name: gather.done(figure, rows.load(work.path(folder, figure)), seeds) for figure in wanted}
-    return Evidence(traces, [theory.finding(row) for row in theory.load(folder / THEORY)])
+    counts = {figure.name: (len(traces[figure.name]), len(list(figure.curves(seeds)))) for figure in wanted}
+    partly = {name: f"{done} of {of} curves" for name, (done, of) in counts.items() if 0 < done < of}
+    return Evidence(traces, theory.findings(folder / THEORY, scale), partly)
 
 
-def publish(folder: Path, wanted: Sequence[Figure], found: Evidence, heading: str, command: str) -> list[Claim]:
+def publish(
+    folder: Path, wanted: Sequence[Figure], found: Evidence, *, heading: str, command: str, with_errata: bool
+) -> list[Claim]:
     """Draw every figure that has rows and write the report; returns the claims as judged."""
     pictures = [gather.picture(figure, found.traces[figure.name]) for figure in wanted if found.traces[figure.name]]
     for picture in pictures:
@@ -32,15 +35,15 @@ def publish(folder: Path, wanted: Sequence[Figure], found: Evidence, heading: st
         folder / REPORT,
         pictures,
         judged,
-        provenance([trace for traces in found.traces.values() for trace in traces]),
+        provenance([trace.facts for traces in found.traces.values() for trace in traces]),
         heading=heading,
         command=command,
-        notes=errata.errata(found),
+        notes=errata.errata(found) if with_errata else (),
     )
     return judged
 
 
-def provenance(traces: Sequence[Trace]) -> dict[str, str]:
-    """What the rows were made on and with; several values where they differ."""
+def provenance(facts: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What rows were made on and with; several values where they differ."""
     names = ("processor", "cores", "device", "oracle", "dtype", "versions", "commit", "jobs", "date")
-    return {name: "; ".join(sorted({trace.facts[name] for trace in traces})) for name in names}
+    return {name: "; ".join(sorted({one[name] for one in facts if name in one})) for name in names}

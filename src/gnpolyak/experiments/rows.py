@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -73,6 +74,11 @@ class Trace:
         """The seconds until then."""
         return self._first(self.seconds, error, relative)
 
+    def reaching(self, relative: bool) -> tuple[float, float]:
+        """Calls and seconds to an error of 1e-8, or all that were spent where it was not reached."""
+        calls, seconds = self.calls_to(1e-8, relative), self.seconds_to(1e-8, relative)
+        return (calls, seconds) if np.isfinite(calls) else (float(self.call[-1]), float(self.seconds[-1]))
+
     def _first(self, of: np.ndarray, error: float, relative: bool) -> float:
         reached = np.flatnonzero(self.best <= (error * self.best[0] if relative else error))
         return float(of[reached[0]]) if reached.size else float("inf")
@@ -138,7 +144,7 @@ def load(path: Path) -> list[Trace]:
             raise ValueError("other columns than this version writes")
         split = len(IDENTITY) + len(PROVENANCE)
         return [_trace(constant, list(group)) for constant, group in groupby(rows, key=lambda row: tuple(row[:split]))]
-    except (OSError, EOFError, ValueError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:
         raise InputError(
             given=f"the file {path}",
             needed="gzipped CSV as this version of `gnpolyak reproduce` writes it",
@@ -150,4 +156,8 @@ def load(path: Path) -> list[Trace]:
 def _trace(constant: Sequence[str], rows: list[list[str]]) -> Trace:
     measured = np.array([row[-len(MEASURED) :] for row in rows], dtype=float)
     facts = dict(zip((*IDENTITY, *PROVENANCE), constant, strict=True))
-    return Trace(facts, measured[:, 0].astype(int), *measured[:, 1:].T)
+    calls, seconds, gap, best = measured.T
+    ordered = np.all(np.diff(calls) > 0) and np.all(np.diff(seconds) >= 0) and calls[0] >= 1 and seconds[0] > 0
+    if not (ordered and np.isfinite([*best, float(facts["target"]), float(facts["value"])]).all()):
+        raise ValueError("calls, times and errors as no run has them")
+    return Trace(facts, calls.astype(int), seconds, gap, best)

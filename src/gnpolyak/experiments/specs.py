@@ -218,8 +218,8 @@ def _figures(d_large: int, d_small: int, *, seeds: int, cap: int) -> tuple[Figur
             "restarts",
             "Unknown optimal value: restarts",
             "Figure 4, Section 5.4",
-            "A share p_fail of the measurements is corrupted and only the bound h₀ = 0 is known. RGNP restarts 50 "
-            "times for 200 steps, RPolyak 10 times for 1,000; the level rule is this library's own.",
+            "A share p_fail of the measurements is corrupted and only the bound h₀ = 0 is known. The level rule is "
+            "this library's own.",
             (
                 Panel(
                     "restarts",

@@ -49,15 +49,11 @@ def _count(trace: Trace, relative: bool) -> str:
 
 def _times(theirs: Sequence[Trace], ours: Sequence[Trace], relative: bool) -> str:
     """Seed by seed, so that what an instance costs both cancels."""
-    pairs = [(_seconds(one, relative), _seconds(other, relative)) for one, other in zip(theirs, ours, strict=True)]
-    ratios = sorted((theirs / ours, unfinished) for (theirs, unfinished), (ours, _) in pairs)
+    ratios = sorted(
+        (one.reaching(relative)[1] / other.reaching(relative)[1], not np.isfinite(one.calls_to(1e-8, relative)))
+        for one, other in zip(theirs, ours, strict=True)
+    )
     return _ranged([f"{'> ' * unfinished}{ratio:.3g}" for ratio, unfinished in ratios])
-
-
-def _seconds(trace: Trace, relative: bool) -> tuple[float, bool]:
-    """The seconds to 1e-8, or all that were spent and that it was not reached."""
-    seconds = trace.seconds_to(1e-8, relative)
-    return (seconds, False) if np.isfinite(seconds) else (float(trace.seconds[-1]), True)
 
 
 def _ranged(ordered: Sequence[str]) -> str:

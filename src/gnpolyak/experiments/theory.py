@@ -17,12 +17,12 @@ import gnpolyak as gnp
 from gnpolyak import diagnostics
 from gnpolyak.errors import InputError
 from gnpolyak.experiments.evidence import Finding
-from gnpolyak.experiments.run import machine
+from gnpolyak.experiments.run import machine, uninterrupted
 from gnpolyak.io import replacing
 
 _KAPPAS = (1.0, 10.0, 100.0)
 _ERROR = 1e-8
-COLUMNS = ("probe", "quantity", "setting", "value", "seed", "dtype")
+COLUMNS = ("scale", "probe", "quantity", "setting", "value", "seed", "dtype")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ def probes(scale: str) -> tuple[Probe, ...]:
         Probe("tensors", functools.partial(_tensors, small)),
         Probe("rate", functools.partial(_rates, small)),
         Probe("restarts", functools.partial(_restarts, small)),
+        Probe("inner loops", functools.partial(_inner_loops, small)),
         Probe("reparameterisation", _reparameterised),
     )
 
@@ -70,7 +71,7 @@ def _systems(d: int) -> Iterator[tuple[str, str, float]]:
         case = _case(d, kappa=kappa)
         found = diagnostics.jacobian_rank(case.problem, case.truth)
         yield "distinct nonzero singular values", _named(case), float(found.distinct or np.nan)
-        res = gnp.minimize(case.problem, case.x0, gnp.GNP(solver="cg"), target=case.target)
+        res = _solved(case.problem, case.x0, gnp.GNP(solver="cg"), target=case.target)
         yield "conjugate gradient steps per call", _named(case), float(np.mean(res.history.inner_iterations[1:]))
 
 
@@ -90,7 +91,7 @@ def _composition(d: int) -> Iterator[tuple[str, str, float]]:
 
 
 def _value(case: gnp.instances.Instance, x: np.ndarray) -> float:
-    return gnp.minimize(case.problem, x, target=case.target, max_calls=1).history.value[0] - case.target
+    return _solved(case.problem, x, target=case.target, max_calls=1).history.value[0] - case.target
 
 
 def _tensors(d: int) -> Iterator[tuple[str, str, float]]:
@@ -112,7 +113,7 @@ def _rates(d: int) -> Iterator[tuple[str, str, float]]:
         yield "μ_h", _named(case), rate.mu
         yield "L_h", _named(case), rate.lipschitz
         yield "L_h/μ_h", _named(case), rate.condition
-        res = gnp.minimize(case.problem, case.x0, "gnp", target=case.target, tol=1e-13)
+        res = _solved(case.problem, case.x0, "gnp", target=case.target, tol=1e-13)
         gap = res.history.best - case.target
         yield "observed contraction per call", _named(case), diagnostics.contraction(res.history, case.target)
         yield "bound on the contraction per call", _named(case), rate.factor
@@ -134,9 +135,7 @@ def _restarts(d: int) -> Iterator[tuple[str, str, float]]:
     case, tolerance = _case(d, kappa=5.0, p_fail=0.2), 1e-4
     rate = _rate(case)
     inner, outer = rate.calls(_distance(case), tolerance), rate.restarts(case.target, tolerance)
-    res = gnp.minimize(
-        case.problem, case.x0, "gnp", lower_bound=0.0, strategy="restart", inner=inner, outer=outer, tol=0.0
-    )
+    res = _solved(case.problem, case.x0, "gnp", lower_bound=0.0, strategy="restart", inner=inner, outer=outer, tol=0.0)
     name = _named(case)
     yield "error of RGNP with Theorem 2's T and K", name, max(res.value - case.target, 0.0)
     yield "ε asked of RGNP", name, tolerance
@@ -152,7 +151,7 @@ def _reparameterised() -> Iterator[tuple[str, str, float]]:
     for method in ("GNP", "Polyak"):
         for name, scales in (("X itself", np.ones_like(units)), ("X in other units", units)):
             problem = gnp.composite(_measured, case.problem.penalty, args=(p, q, scales))
-            res = gnp.minimize(problem, case.x0 / scales, method.lower(), target=0.0, tol=_ERROR, max_calls=20_000)
+            res = _solved(problem, case.x0 / scales, method.lower(), target=0.0, tol=_ERROR, max_calls=20_000)
             calls = float(res.calls) if res.success else np.inf
             yield "calls to 1e-8 under a rescaling of the variable", f"{method} in {name}", calls
 
@@ -162,26 +161,49 @@ def _measured(u: Any, p: Any, q: Any, units: Any) -> Any:
     return jnp.sum((p @ x) ** 2 - (q @ x) ** 2, axis=1)
 
 
-def complete(path: Path, scale: str, watch: Callable[[str, int, int], Any]) -> list[Finding]:
+def _inner_loops(d: int) -> Iterator[tuple[str, str, float]]:
+    """Calls without restarts, on the instances of the figure on restarts; the median of three."""
+    for method in ("GNP", "Polyak"):
+        for p_fail in (0.0, 0.1, 0.2, 0.3, 0.4):
+            calls = sorted(_calls_with_known_optimum(d, method, p_fail, seed) for seed in range(3))
+            yield "calls to 1e-8 with h* known", f"{method} p_fail={p_fail:g}", calls[1]
+
+
+def _calls_with_known_optimum(d: int, method: str, p_fail: float, seed: int) -> float:
+    case = gnp.instances.tensor_sensing(d=d, kappa=5.0, p_fail=p_fail, seed=seed)
+    res = _solved(case.problem, case.x0, method.lower(), target=case.target, tol=1e-13, max_calls=10_000)
+    reached = np.flatnonzero(res.history.best - case.target <= _ERROR)
+    return float(reached[0] + 1) if reached.size else np.inf
+
+
+def _solved(*arguments: Any, **options: Any) -> gnp.Result:
+    return uninterrupted(gnp.minimize(*arguments, **options))
+
+
+def complete(path: Path, scale: str, watch: Callable[[str, int, int], Any]) -> None:
     """Measure the probes that are not in the file yet, and keep each when it is done."""
     kept = load(path)
     wanted = probes(scale)
     for place, probe in enumerate(wanted):
-        if probe.name not in {row["probe"] for row in kept}:
+        if (scale, probe.name) not in {(row["scale"], row["probe"]) for row in kept}:
             watch(probe.name, place, len(wanted))
-            kept += [_row(probe.name, *found) for found in probe.measure()]
+            kept += [_row(scale, probe.name, *found) for found in probe.measure()]
             _save(path, kept)
-    order = [probe.name for probe in wanted]
-    return [finding(row) for row in sorted(kept, key=lambda row: order.index(row["probe"])) if row["probe"] in order]
 
 
-def _row(probe: str, quantity: str, setting: str, value: float) -> dict[str, str]:
-    own = {"probe": probe, "quantity": quantity, "setting": setting, "value": f"{value:.6g}"}
+def findings(path: Path, scale: str) -> list[Finding]:
+    """What was measured at a scale, in the order of the probes."""
+    order = [probe.name for probe in probes(scale)]
+    kept = [row for row in load(path) if row["scale"] == scale and row["probe"] in order]
+    return [_finding(row) for row in sorted(kept, key=lambda row: order.index(row["probe"]))]
+
+
+def _row(scale: str, probe: str, quantity: str, setting: str, value: float) -> dict[str, str]:
+    own = {"scale": scale, "probe": probe, "quantity": quantity, "setting": setting, "value": f"{value:.6g}"}
     return own | {"seed": "0", "dtype": "float64"} | machine()
 
 
-def finding(row: Mapping[str, str]) -> Finding:
-    """The number a row holds."""
+def _finding(row: Mapping[str, str]) -> Finding:
     return Finding(row["quantity"], row["setting"], float(row["value"]))
 
 
@@ -200,9 +222,12 @@ def load(path: Path) -> list[dict[str, str]]:
         return []
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            kept = list(csv.DictReader(file, strict=True))
+            reader = csv.DictReader(file, strict=True)
+            kept = list(reader)
+        if tuple(reader.fieldnames or ()) != (*COLUMNS, *machine()):
+            raise ValueError("other columns than this version writes")
         for row in kept:
-            finding(row)
+            _finding(row)
     except (OSError, KeyError, TypeError, ValueError, csv.Error) as error:
         raise InputError(
             given=f"the file {path}",

@@ -6,10 +6,12 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
 from gnpolyak import native
+from gnpolyak.errors import InputError
 from gnpolyak.experiments import rows
 from gnpolyak.experiments.run import run
 from gnpolyak.experiments.specs import Curve, Figure
@@ -61,5 +63,12 @@ def _at_once(todo: Sequence[Curve], jobs: int) -> Iterator[tuple[Curve, rows.Tra
             finished, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield pending.pop(future), future.result()
+    except BrokenProcessPool as error:
+        raise InputError(
+            given=f"{jobs} processes at a time",
+            needed="processes that live to the end of their curve",
+            missing="one of them, which was ended from outside, perhaps for want of memory",
+            advice="use fewer jobs; what is done is kept, and the same command goes on from there",
+        ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -11,10 +11,6 @@ from gnpolyak.experiments.pictures import Line, Panel, Picture, Series
 from gnpolyak.experiments.rows import Trace, identity
 
 _POINTS = 300
-_READING = (
-    "The error is the best so far. With several seeds, lines are medians and bands reach from the smallest to the "
-    "largest; a run that has ended keeps its last value."
-)
 
 
 def done(figure: specs.Figure, traces: Sequence[Trace], seeds: int | None) -> list[Trace]:
@@ -28,7 +24,7 @@ def picture(figure: specs.Figure, traces: Sequence[Trace]) -> Picture:
     return Picture(
         name=figure.name,
         title=figure.title,
-        caption=f"{figure.place} of the paper. {figure.caption} {_READING}",
+        caption=f"{figure.place} of the paper. {figure.caption}",
         settings=tuple(pair for panel in figure.panels for pair in _settings(panel, traces)),
         panels=tuple(_panel(panel, traces) for panel in figure.panels),
     )

@@ -322,7 +322,7 @@ def test_reproduce_writes_rows_figures_and_report(tmp_path):
     assert "left" in result.output
     assert "not measured" in result.output
     page = (tmp_path / "deep" / "out" / "report.html").read_text(encoding="utf-8")
-    assert "gnpolyak reproduce all --scale quick --variant paper --seeds 2" in page
+    assert "gnpolyak reproduce scaledsm --scale quick --variant paper --seeds 2 --out" in page
 
 
 @pytest.mark.parametrize(
@@ -486,6 +486,7 @@ def test_a_part_of_a_figure_is_no_evidence(tmp_path):
     work.complete(tmp_path, [small(figure)], None, 1, ignore)
     found = publish.evidence(tmp_path, FIGURES["quick", "paper"], "quick", None)
     judged = publish.publish(tmp_path, [figure], found, heading="h", command="c", with_errata=True)
+    assert "Only 4 of 12 curves are done." in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert {claim.verdict for claim in judged} == {"not measured"}
     assert "4 of 12 curves of conditioning" in judged[0].reason
 

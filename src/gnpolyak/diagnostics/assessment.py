@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,11 +15,16 @@ from gnpolyak.diagnostics.checks import Check, check_adjoint, check_taylor
 from gnpolyak.diagnostics.rank import ConstantRank, constant_rank
 from gnpolyak.diagnostics.sharpness import NO_RATIO, Regularity, Sharpness, regularity, sharpness
 from gnpolyak.diagnostics.theory import Rate, contraction
+from gnpolyak.errors import InputError
 from gnpolyak.problem import Composite
-from gnpolyak.result import Result
+from gnpolyak.result import Result, Status
 from gnpolyak.solve import minimize
 from gnpolyak.trees import Tree
 
+_WIDTH = 80
+_RUNAWAY = {Status.DIVERGED, Status.NON_FINITE, Status.LINEAR_SOLVE_FAILED}
+# The column in which the evidence begins.
+_EVIDENCE = 33
 # How many iterates of the run the sharpness is looked at.
 _ITERATES = 8
 
@@ -64,6 +70,9 @@ class Assessment:
         """Whether all assumptions hold, as far as sampling can tell."""
         return all(verdict.holds is True for verdict in self.verdicts)
 
+    def __str__(self) -> str:
+        return _text(self)
+
 
 def assess(
     problem: Composite,
@@ -104,6 +113,13 @@ def assess(
     with inputs.on_the_problem(problem, solution, x0) as (exact, [centre, start]):
         level = float(exact.evaluate(centre).value) if target is None else float(target)
         distance = float(exact.map.distance(start, centre))
+        if not np.isfinite(exact.evaluate(start).value):
+            raise InputError(
+                given="a start x0 at which the problem has no finite value",
+                needed="a start inside the model's domain",
+                missing="a finite value of h(c(x0))",
+                advice="start elsewhere, or write the model so that it is finite there",
+            )
     run = minimize(problem, x0, "gnp", target=level, tol=tolerance)
     rank = constant_rank(problem, solution, seed=seed)
     sharp = sharpness(problem, solution, level, seed=seed, points=[x0, *_iterates(problem, x0, level, run)])
@@ -115,7 +131,7 @@ def assess(
     return Assessment(
         verdicts=(
             _derivatives(check_adjoint(problem, aside, seed=seed), check_taylor(problem, aside, seed=seed)),
-            _constant_rank(rank),
+            _constant_rank(rank, run),
             _sharpness(sharp),
             _regularity(regular),
         ),
@@ -155,9 +171,12 @@ def _derivatives(adjoint: Check, taylor: Check) -> Verdict:
     return Verdict("smooth map", not failed, " ".join(failed) or fine)
 
 
-def _constant_rank(rank: ConstantRank) -> Verdict:
+def _constant_rank(rank: ConstantRank, run: Result) -> Verdict:
     found = ", ".join(sorted({"unknown" if value is None else f"{value:,}" for value in rank.ranks}))
     evidence = f"rank {found} of {rank.variables:,} variables at {len(rank.ranks)} points"
+    if rank.holds and run.status in _RUNAWAY:
+        # A solution found numerically has full rank where the exact one has not: its zeros are only small.
+        return Verdict("constant rank", None, f"{evidence}, but the run ended with {run.status.name}")
     return Verdict("constant rank", rank.holds, evidence)
 
 
@@ -174,6 +193,55 @@ def _sharpness(sharp: Sharpness) -> Verdict:
 
 
 def _regularity(regular: Regularity) -> Verdict:
+    if not regular.allowed > 0:
+        return Verdict("regularity", None, "nothing to compare with: h is not sharp here")
     ratio = max(regular.ratios[-1], 0.0)
     evidence = f"excess {ratio:.1g} per distance, {regular.allowed:.3g} allowed"
     return Verdict("regularity", regular.holds if math.isfinite(ratio) else None, evidence)
+
+
+def _text(found: Assessment) -> str:
+    lines = [f"{'assumption':<16}{'verdict':<{_EVIDENCE - 16}}measured", "-" * _WIDTH]
+    for verdict in found.verdicts:
+        lines += _wrapped(f"{verdict.assumption:<16}{verdict.word:<{_EVIDENCE - 16}}", verdict.evidence)
+    return "\n".join([*lines, "", *_theorems(found), *_outside(found)])
+
+
+def _outside(found: Assessment) -> list[str]:
+    if found.run.success or found.rate is None:
+        return []
+    status = found.run.status.name
+    advice = "The theorem is for starts near enough to the solution: start closer."
+    return ["", *_wrapped("", f"The run ended with {status} after {found.run.calls} calls. {advice}")]
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    first, *others = textwrap.wrap(text, _WIDTH - len(head)) or [""]
+    return [head + first, *(" " * len(head) + line for line in others)]
+
+
+def _theorems(found: Assessment) -> list[str]:
+    sharp, rate = found.sharpness, found.rate
+    if rate is None:
+        return _wrapped("", "Without sharpness about this solution the theorems give no rate towards it.")
+    calls = f"{found.run.calls}" if found.run.success else "not reached"
+    rows = [
+        ("", "theorem", "observed"),
+        ("μ_h, sharpness on the image (at most)", "", f"{sharp.mu:.4g}"),
+        ("L_h, Lipschitz constant on the image (at least)", "", f"{sharp.lipschitz:.4g}"),
+        ("L_h/μ_h", "", f"{rate.condition:.3f}"),
+        ("c₁ = (1 − μ_h²/2L_h²)^½", f"{rate.c1:.4f}", ""),
+        (
+            "contraction per call, (1 + c₁)/2",
+            f"{rate.factor:.4f}",
+            f"{found.contraction:.4f}" if math.isfinite(found.contraction) else "",
+        ),
+        (f"calls to a gap of {found.tolerance:.2g}, T", _number(found.calls_bound), calls),
+        ("restarts to that gap from the lower bound, K", _number(found.restarts_bound), ""),
+    ]
+    lines = [f"{name:<48}{theorem:>16}{observed:>16}".rstrip() for name, theorem, observed in rows]
+    return [lines[0], "-" * _WIDTH, *lines[1:]]
+
+
+def _number(count: int | None) -> str:
+    return "none needed" if count is None else f"{count:,}"

@@ -19,7 +19,7 @@ _BESIDE, _MOST = 0.7e9, 16e9
 
 
 @click.command()
-@click.argument("what", nargs=-1, type=click.Choice([*NAMES, "all"]), metavar="[FIGURE]...")
+@click.argument("what", nargs=-1, type=click.Choice([*NAMES, "all"], case_sensitive=False), metavar="[FIGURE]...")
 @click.option("--scale", type=click.Choice(specs.SCALES), default="quick", show_default=True, help="Sizes to run at.")
 @click.option(
     "--variant",
@@ -44,9 +44,9 @@ _BESIDE, _MOST = 0.7e9, 16e9
 def reproduce(what: Sequence[str], scale: str, variant: str, seeds: int | None, jobs: int, out: Path | None) -> None:
     """Make the paper's figures again, and see which of its claims hold.
 
-    FIGURE is one or more of conditioning, scaledsm, order, restarts, rank and theory (the constants of the theorems);
-    all of them by default. Each curve is kept as soon as it is done: after Ctrl-C, a crash or a power cut the same
-    command goes on where it stopped. Delete the folder to start afresh.
+    FIGURE is one or more of conditioning (the paper's Figure 1), scaledsm (2), order (3), restarts (4), rank (5) and
+    theory (the constants of the theorems); all of them by default. Each curve is kept as soon as it is done: after
+    Ctrl-C, a crash or a power cut the same command goes on where it stopped. Delete the folder to start afresh.
 
     \b
     --scale quick   all figures at d = 30 and 60, about a minute on two cores
@@ -74,7 +74,7 @@ def reproduce(what: Sequence[str], scale: str, variant: str, seeds: int | None, 
             figures,
             publish.evidence(folder, figures, scale, seeds),
             heading=_heading(scale, variant),
-            command=_command(scale, variant, seeds),
+            command=_command(what, scale, variant, seeds, out),
             with_errata=variant == "paper",
         )
     except InputError as error:
@@ -95,7 +95,8 @@ def _run(
     chosen = [figure for figure in figures if figure.name in asked]
     todo = [curve for figure in chosen for curve in work.missing(folder, figure, seeds)]
     _require_memory(todo, jobs)
-    with reporting(todo) as watch:
+    probes = len(theory.missing(folder / publish.THEORY, scale)) if "theory" in asked else 0
+    with reporting(todo, jobs, probes) as watch:
         work.complete(folder, chosen, seeds, jobs, watch)
     if "theory" in asked:
         theory.complete(folder / publish.THEORY, scale, theory_progress())
@@ -116,8 +117,10 @@ def _heading(scale: str, variant: str) -> str:
     return f"The Gauss–Newton–Polyak paper, reproduced{sizes}{settings}"
 
 
-def _command(scale: str, variant: str, seeds: int | None) -> str:
-    return f"gnpolyak reproduce all --scale {scale} --variant {variant}" + (f" --seeds {seeds}" if seeds else "")
+def _command(what: Sequence[str], scale: str, variant: str, seeds: int | None, out: Path | None) -> str:
+    given = {"--scale": scale, "--variant": variant, "--seeds": seeds, "--out": out}
+    options = [f"{name} {value}" for name, value in given.items() if value is not None]
+    return " ".join(["gnpolyak reproduce", *(what or ["all"]), *options])
 
 
 def _summary(judged: Sequence[Claim]) -> str:

@@ -19,14 +19,15 @@ def done(figure: specs.Figure, traces: Sequence[Trace], seeds: int | None) -> li
     return [found[key] for curve in figure.curves(seeds) if (key := identity(curve)) in found]
 
 
-def picture(figure: specs.Figure, traces: Sequence[Trace]) -> Picture:
-    """What the figure shows of the traces there are."""
+def picture(figure: specs.Figure, traces: Sequence[Trace], so_far: str = "") -> Picture:
+    """What the figure shows of the traces there are; `so_far` says how many, if not all."""
+    unfinished = f" Only {so_far} are done." if so_far else ""
     return Picture(
         name=figure.name,
         title=figure.title,
-        caption=f"{figure.place} of the paper. {figure.caption}",
+        caption=f"{figure.place} of the paper. {figure.caption}{unfinished}",
         settings=tuple(pair for panel in figure.panels for pair in _settings(panel, traces)),
-        panels=tuple(_panel(panel, traces) for panel in figure.panels),
+        panels=tuple(drawn for panel in figure.panels if (drawn := _panel(panel, traces)).lines),
     )
 
 

@@ -12,12 +12,15 @@ import click
 
 from gnpolyak.experiments.specs import Curve
 
+# Seconds a probe of the theory takes, as curves are estimated.
+_PROBE = 5.0
+
 
 class _Account:
     """The work done so far, and from its pace the time left."""
 
-    def __init__(self, todo: Sequence[Curve]) -> None:
-        self.total = sum(curve.work for curve in todo)
+    def __init__(self, todo: Sequence[Curve], probes: int) -> None:
+        self.total = sum(curve.work for curve in todo) + _PROBE * probes
         self.count = len(todo)
         self.done = 0.0
         self.finished = 0
@@ -50,15 +53,15 @@ def theory_progress() -> Callable[[str, int, int], None]:
 
 
 @contextmanager
-def reporting(todo: Sequence[Curve]) -> Iterator[Any]:
-    """Yield a function of a curve and the share of it that is done."""
+def reporting(todo: Sequence[Curve], jobs: int, probes: int) -> Iterator[Any]:
+    """Yield a function of a curve and the share of it that is done; the probes of theory are still to come."""
     if not todo:
         yield lambda curve, share: None
     elif sys.stderr.isatty():
-        with _bars(todo) as watch:
+        with _bars(_Account(todo, probes), jobs == 1) as watch:
             yield watch
     else:
-        account = _Account(todo)
+        account = _Account(todo, probes)
 
         def line(curve: Curve, share: float) -> None:
             if share >= 1:
@@ -69,10 +72,9 @@ def reporting(todo: Sequence[Curve]) -> Iterator[Any]:
 
 
 @contextmanager
-def _bars(todo: Sequence[Curve]) -> Iterator[Any]:
+def _bars(account: _Account, one_at_a_time: bool) -> Iterator[Any]:
     from rich import progress
 
-    account = _Account(todo)
     columns = (
         progress.TextColumn("{task.description:<39}"),
         progress.BarColumn(bar_width=10),
@@ -80,7 +82,7 @@ def _bars(todo: Sequence[Curve]) -> Iterator[Any]:
     )
     with progress.Progress(*columns, transient=True) as bars:
         everything = bars.add_task("all curves", total=account.total, note=f"0/{account.count}")
-        current = bars.add_task("", total=1.0, note="")
+        current = bars.add_task("", total=1.0, note="", visible=one_at_a_time)
 
         def watch(curve: Curve, share: float) -> None:
             if share < 1:

@@ -26,7 +26,11 @@ def publish(
     folder: Path, wanted: Sequence[Figure], found: Evidence, *, heading: str, command: str, with_errata: bool
 ) -> list[Claim]:
     """Draw every figure that has rows and write the report; returns the claims as judged."""
-    pictures = [gather.picture(figure, found.traces[figure.name]) for figure in wanted if found.traces[figure.name]]
+    pictures = [
+        gather.picture(figure, found.traces[figure.name], found.incomplete.get(figure.name, ""))
+        for figure in wanted
+        if found.traces[figure.name]
+    ]
     for picture in pictures:
         for suffix in (".png", ".svg"):
             figures.draw(picture, folder / f"{picture.name}{suffix}")

@@ -157,7 +157,8 @@ def _trace(constant: Sequence[str], rows: list[list[str]]) -> Trace:
     measured = np.array([row[-len(MEASURED) :] for row in rows], dtype=float)
     facts = dict(zip((*IDENTITY, *PROVENANCE), constant, strict=True))
     calls, seconds, gap, best = measured.T
-    ordered = np.all(np.diff(calls) > 0) and np.all(np.diff(seconds) >= 0) and calls[0] >= 1 and seconds[0] > 0
+    ordered = np.all(np.diff(calls) > 0) and np.all(np.diff(seconds) >= 0) and np.all(np.diff(best) <= 0)
+    ordered = ordered and calls[0] == 1 and seconds[0] > 0
     if not (ordered and np.isfinite([*best, float(facts["target"]), float(facts["value"])]).all()):
         raise ValueError("calls, times and errors as no run has them")
     return Trace(facts, calls.astype(int), seconds, gap, best)

@@ -101,7 +101,7 @@ def _provenance(case: gnp.instances.Instance, res: gnp.Result, jobs: int) -> dic
 def machine() -> dict[str, str]:
     """Where and with what a solve runs, now."""
     return {
-        "device": ", ".join(sorted({f"{device.platform} {device.device_kind}" for device in jax.devices()})),
+        "device": ", ".join(sorted({device.device_kind for device in jax.devices()})),
         "processor": processor(),
         "cores": str(os.cpu_count()),
         "oracle": oracle(),

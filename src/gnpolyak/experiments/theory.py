@@ -183,12 +183,17 @@ def _solved(*arguments: Any, **options: Any) -> gnp.Result:
 def complete(path: Path, scale: str, watch: Callable[[str, int, int], Any]) -> None:
     """Measure the probes that are not in the file yet, and keep each when it is done."""
     kept = load(path)
-    wanted = probes(scale)
-    for place, probe in enumerate(wanted):
-        if (scale, probe.name) not in {(row["scale"], row["probe"]) for row in kept}:
-            watch(probe.name, place, len(wanted))
-            kept += [_row(scale, probe.name, *found) for found in probe.measure()]
-            _save(path, kept)
+    todo = missing(path, scale)
+    for place, probe in enumerate(todo):
+        watch(probe.name, place, len(todo))
+        kept += [_row(scale, probe.name, *found) for found in probe.measure()]
+        _save(path, kept)
+
+
+def missing(path: Path, scale: str) -> list[Probe]:
+    """The probes that have no rows at a scale."""
+    known = {(row["scale"], row["probe"]) for row in load(path)}
+    return [probe for probe in probes(scale) if (scale, probe.name) not in known]
 
 
 def findings(path: Path, scale: str) -> list[Finding]:

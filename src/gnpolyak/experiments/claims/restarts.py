@@ -31,7 +31,8 @@ def both_reach(evidence: Evidence) -> Judgement:
         f"ends at {ends}.",
         verdict,
         "A restart at least halves the distance of the estimate from h*, and no more is certain: here Theorem 2 asks "
-        f"for K = {needed} restarts for 1e-8, and RPolyak has {outer}. Where RGNP misses, its inner loop is too short.",
+        f"for K = {needed} restarts for 1e-8, and RPolyak has {outer}. Where RGNP misses, T was too short "
+        "for a restart, the estimate overtook h*, and no later one can go below it.",
     )
 
 

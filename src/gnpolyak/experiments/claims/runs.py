@@ -37,7 +37,7 @@ def gnp_is_faster_than_polyak(evidence: Evidence) -> Judgement:
     return Judgement(
         f"Polyak's seconds to 1e-8 over GNP's at κ = {names(panel.values)}: {text}.",
         verdict,
-        f"Not at {slower}."
+        f"Not at {slower}.{_hurried(panel)}"
         if slower
         else "A closed-form direction makes an iteration of GNP cost about what one of Polyak's does.",
     )
@@ -53,7 +53,7 @@ def comparable_to_scaledsm(evidence: Evidence) -> Judgement:
         f"Calls to 1e-8 at κ = {names(panel.values)}: GNP {listed(panel, 'GNP')}; ScaledSM "
         f"{listed(panel, 'ScaledSM')}. A call of GNP takes {span(list(pace.values()))} times as long.",
         verdict,
-        f"GNP is behind in {worse}."
+        f"GNP is behind in {worse}.{_hurried(panel)}"
         if worse
         else "At every κ GNP needs no more calls than ScaledSM, and at most 1.3 times its time for one.",
     )
@@ -80,10 +80,10 @@ def order(evidence: Evidence) -> Judgement:
     top, bottom = evidence.panel("order", "top"), evidence.panel("order", "bottom")
     verdict, behind = by_cases(_ahead(top, "n", " with κ = 1") | _ahead(bottom, "n", " with κ = 3"))
     return Judgement(
-        f"To 1e-8 of the first error Polyak needs, at n = {names(top.values)}: with κ = 1 {_gains(top)}; with κ = 3 "
-        f"{_gains(bottom)}.",
+        f"To 1e-8 of the first error Polyak needs, at n = {names(top.values)}: {_gains(top)} with κ = 1; "
+        f"{_gains(bottom)} with κ = 3.",
         verdict,
-        f"GNP is not ahead in {behind}." if behind else "In every case, calls and seconds.",
+        f"GNP is not ahead in {behind}.{_hurried(top)}" if behind else "In every case, calls and seconds.",
     )
 
 
@@ -106,8 +106,15 @@ def rank(evidence: Evidence) -> Judgement:
     return Judgement(
         f"To 1e-8 of the first error Polyak needs, at r = {names(panel.values)}: {_gains(panel)}.",
         verdict,
-        (f"GNP is not ahead in {behind}. " if behind else "") + f"GNP's own calls grow with the rank: {own}.",
+        (f"GNP is not ahead in {behind}.{_hurried(panel)} " if behind else "")
+        + f"GNP's own calls grow with the rank: {own}.",
     )
+
+
+def _hurried(panel: Panel) -> str:
+    """A warning where the fastest run took so little time that its measurement means little."""
+    shortest = min(panel.spent("GNP", value)[1] for value in panel.values)
+    return f" (Runs as short as {shortest:.2g} s say little about time.)" if shortest < 0.1 else ""
 
 
 def _gains(panel: Panel) -> str:

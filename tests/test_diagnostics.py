@@ -564,7 +564,7 @@ def test_check_of_an_instance_with_too_few_measurements_exits_1():
 
 def test_check_says_when_the_start_is_too_far():
     result = check("--d", 20, "--r", 2, "--n", 3, "--kappa", 10, "--radius", 1.0)
-    assert "smaller --radius" in result.output
+    assert "start closer" in result.output
     assert "nan" not in result.output
 
 
@@ -579,3 +579,27 @@ def test_help_of_check_teaches():
     result = check("--help")
     assert "gnpolyak check --kappa 100" in result.output
     assert "check" in CliRunner().invoke(main, ["--help"]).output
+
+
+def test_a_rank_that_only_falls_at_the_exact_solution_is_not_certified():
+    """Zeros that minimize finds are small numbers: there c(x) = A(x ⊙ x) has full rank, and at the truth it has not."""
+    rng = np.random.default_rng(0)
+    a, truth = rng.standard_normal((200, 30)), np.where(np.arange(30) < 10, 0.0, 1.0)
+    problem = gnp.composite(lambda x, a: a @ (x * x), gnp.L1(a @ truth**2), args=(a,))
+    found = gnp.diagnostics.assess(problem, truth + 0.1 * rng.standard_normal(30))
+    constant = next(verdict for verdict in found.verdicts if verdict.assumption == "constant rank")
+    assert constant.holds is not True
+    assert not found.passed
+
+
+def test_a_start_outside_the_domain_is_named():
+    problem = gnp.composite(jnp.log, gnp.L1(np.zeros(2)))
+    with pytest.raises(gnp.InputError, match="no finite value"):
+        gnp.diagnostics.assess(problem, np.array([-1.0, 2.0]), np.ones(2), 0.0)
+
+
+def test_an_assessment_prints_as_the_table_of_the_command():
+    case = gnp.instances.tensor_sensing(d=10, r=2)
+    text = str(gnp.diagnostics.assess(case.problem, case.x0, case.truth, case.target))
+    assert "constant rank" in text
+    assert max(len(line) for line in text.splitlines()) <= 80

@@ -107,7 +107,8 @@ def assess(
     Assessment
         Estimates from samples are evidence, not proof: see `sharpness`.
     """
-    if solution is None:
+    computed = solution is None
+    if computed:
         solution = minimize(problem, x0).x
     aside = _aside(x0, solution, seed)
     with inputs.on_the_problem(problem, solution, x0) as (exact, [centre, start]):
@@ -131,7 +132,7 @@ def assess(
     return Assessment(
         verdicts=(
             _derivatives(check_adjoint(problem, aside, seed=seed), check_taylor(problem, aside, seed=seed)),
-            _constant_rank(rank, run),
+            _constant_rank(rank, run.status if computed else Status.RUNNING),
             _sharpness(sharp),
             _regularity(regular),
         ),
@@ -171,12 +172,12 @@ def _derivatives(adjoint: Check, taylor: Check) -> Verdict:
     return Verdict("smooth map", not failed, " ".join(failed) or fine)
 
 
-def _constant_rank(rank: ConstantRank, run: Result) -> Verdict:
+def _constant_rank(rank: ConstantRank, status: Status) -> Verdict:
     found = ", ".join(sorted({"unknown" if value is None else f"{value:,}" for value in rank.ranks}))
     evidence = f"rank {found} of {rank.variables:,} variables at {len(rank.ranks)} points"
-    if rank.holds and run.status in _RUNAWAY:
+    if rank.holds and status in _RUNAWAY:
         # A solution found numerically has full rank where the exact one has not: its zeros are only small.
-        return Verdict("constant rank", None, f"{evidence}, but the run ended with {run.status.name}")
+        return Verdict("constant rank", None, f"{evidence}, but the run ended with {status.name}")
     return Verdict("constant rank", rank.holds, evidence)
 
 

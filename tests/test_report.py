@@ -282,7 +282,7 @@ def visit(browser, tmp_path):
     heard, contexts = [], []
     path = tmp_path / "report.html"
 
-    def opened(html=None, **options):
+    def opened(html=None, place="", **options):
         path.write_text(html or usual(), encoding="utf-8")
         contexts.append(browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options}))
         view = contexts[-1].new_page()
@@ -290,7 +290,7 @@ def visit(browser, tmp_path):
         view.on("console", lambda message: heard.append(message.text))
         view.on("pageerror", lambda error: heard.append(str(error)))
         view.on("request", lambda request: heard.append(request.url))
-        view.goto(path.as_uri())
+        view.goto(path.as_uri() + place)
         return view
 
     yield opened
@@ -539,3 +539,10 @@ def test_a_curve_without_positive_errors_has_a_button_that_says_so(visit):
     view = visit(made((picture("odd", Panel("odd", "κ", (line("GNP", 1.0, 50), exact)), Panel("empty", "κ", ())),)))
     assert shown(view) == {0}
     assert view.locator("[data-curve='1']").is_disabled()
+
+
+def test_a_link_to_a_figure_arrives_at_it(visit):
+    view = visit(place="#figure-4")
+    view.wait_for_timeout(300)
+    top = view.evaluate("document.getElementById('figure-4').getBoundingClientRect().top")
+    assert 0 <= top < 120

@@ -63,6 +63,11 @@ def _at_once(todo: Sequence[Curve], jobs: int) -> Iterator[tuple[Curve, rows.Tra
             finished, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield pending.pop(future), future.result()
+    except KeyboardInterrupt:
+        # Half a curve is worth nothing: nobody should wait for its end.
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
     except BrokenProcessPool as error:
         raise InputError(
             given=f"{jobs} processes at a time",

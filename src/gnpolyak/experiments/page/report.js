@@ -31,3 +31,7 @@ const reading = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "-30% 0px -65% 0px" });
 for (const id of marks.keys()) reading.observe(document.getElementById(id));
+
+// A link to a figure is followed before the charts above it have their height: go there again.
+const linked = document.getElementById(location.hash.slice(1));
+if (linked) addEventListener("load", () => requestAnimationFrame(() => linked.scrollIntoView({ behavior: "instant" })));

@@ -251,7 +251,9 @@ def test_processes_beside_each_other_give_the_same_rows(tmp_path):
 
 
 # A shell that runs the suite in the background has it ignore SIGINT, and all its children with it.
-COMMAND = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from gnpolyak.cli import main; main()"
+COMMAND = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from gnpolyak.cli import main; main()"
+)
 
 
 def started(folder, *what):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import click
 import jax
 import numpy as np
 import pytest
@@ -370,8 +371,11 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 
 def test_the_largest_instances_may_run_two_at_a_time():
     todo = list(named("order", "paper").curves())
-    command._require_memory(todo, 1)
+    assert 5.4e9 < command._memory(todo, 1) < 6e9, "what one was seen to take, and little more"
+    assert command._memory(todo, 2) == 2 * command._memory(todo, 1) < 16e9
     command._require_memory(todo, 2)
+    with pytest.raises(click.UsageError, match="fewer jobs"):
+        command._require_memory(todo, 3)
 
 
 # --- gathering --------------------------------------------------------------------------------------------------------

@@ -80,10 +80,6 @@ class Panel:
         """The median number of calls to an error; infinite when at least half of the seeds did not get there."""
         return _median(trace.calls_to(error, relative) for trace in self.of(method, value))
 
-    def seconds(self, method: str, value: float, error: float = 1e-8, relative: bool = False) -> float:
-        """The median number of seconds to an error."""
-        return _median(trace.seconds_to(error, relative) for trace in self.of(method, value))
-
     def pace(self, method: str, value: float) -> float:
         """The median seconds a call takes."""
         return _median(trace.seconds[-1] / trace.call[-1] for trace in self.of(method, value))

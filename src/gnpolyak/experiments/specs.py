@@ -170,91 +170,87 @@ LEVEL = Contender("Level (ours)", "auto", "level", tol=1e-11, typical=200)
 
 def figures(scale: str = "paper", variant: str = "paper") -> tuple[Figure, ...]:
     """The five figures at a scale, in one of the two variants."""
-    built = _figures(1000, 100, seeds=3, cap=10_000) if scale == "paper" else _figures(60, 30, seeds=1, cap=2_000)
+    sizes = _Sizes(1000, 100, seeds=3, cap=10_000) if scale == "paper" else _Sizes(60, 30, seeds=1, cap=2_000)
+    built = (_conditioning(sizes), _scaledsm(sizes), _order(sizes), _restarts(sizes), _rank(sizes))
     return built if variant == "paper" else tuple(_as_the_authors(figure) for figure in built)
 
 
-def _figures(d_large: int, d_small: int, *, seeds: int, cap: int) -> tuple[Figure, ...]:
-    large, small = Setting(d=d_large), Setting(d=d_small)
+@dataclass(frozen=True)
+class _Sizes:
+    """What a scale fixes."""
 
-    def varying_kappa(name: str, other: Contender) -> Panel:
-        title = f"n = 2, r = 5, d = {d_large}, m = 8dr"
-        return Panel(name, title, "kappa", _KAPPAS, large, 8, False, (GNP, other), seeds, max_calls=5_000)
+    large: int
+    small: int
+    seeds: int
+    cap: int
 
-    def varying_order(name: str, base: Setting, seconds: float | None) -> Panel:
-        title = f"κ = {base.kappa:g}, d = {base.d}, r = 5, m = 8ndr"
-        orders = (2.0, 3.0, 4.0, 5.0, 6.0)
-        return Panel(name, title, "n", orders, base, 8, True, (GNP, POLYAK), seeds, cap, seconds)
 
-    at_five, at_three = replace(small, kappa=5.0), replace(small, n=3, kappa=3.0)
-    probabilities = (0.0, 0.1, 0.2, 0.3, 0.4)
-    restarted = (RGNP, RPOLYAK, LEVEL)
-    return (
-        Figure(
-            "conditioning",
-            "Conditioning: GNP against Polyak",
-            "Figure 1, Section 5.2",
-            "The condition number κ of the true factor grows; the optimal value is known.",
-            (varying_kappa("conditioning", POLYAK),),
+def _conditioning(sizes: _Sizes) -> Figure:
+    return Figure(
+        "conditioning",
+        "Conditioning: GNP against Polyak",
+        "Figure 1, Section 5.2",
+        "The condition number κ of the true factor grows; the optimal value is known.",
+        (_varying_kappa(sizes, "conditioning", POLYAK),),
+    )
+
+
+def _scaledsm(sizes: _Sizes) -> Figure:
+    return Figure(
+        "scaledsm",
+        "Conditioning: GNP against ScaledSM",
+        "Figure 2, Section 5.2",
+        "The same setting, against the method that preconditions by the inverse Gram matrix of the factor.",
+        (_varying_kappa(sizes, "scaledsm", SCALEDSM),),
+    )
+
+
+def _varying_kappa(sizes: _Sizes, name: str, other: Contender) -> Panel:
+    base, title = Setting(d=sizes.large), f"n = 2, r = 5, d = {sizes.large}, m = 8dr"
+    return Panel(name, title, "kappa", _KAPPAS, base, 8, False, (GNP, other), sizes.seeds, max_calls=5_000)
+
+
+def _order(sizes: _Sizes) -> Figure:
+    return Figure(
+        "order",
+        "Order of the tensor",
+        "Figure 3, Section 5.3",
+        "The order n of the tensor grows, well conditioned above and with κ = 3 below.",
+        (
+            _varying_order(sizes, "top", Setting(d=sizes.large), 100.0),
+            _varying_order(sizes, "bottom", Setting(d=sizes.small, kappa=3.0), None),
         ),
-        Figure(
-            "scaledsm",
-            "Conditioning: GNP against ScaledSM",
-            "Figure 2, Section 5.2",
-            "The same setting, against the method that preconditions by the inverse Gram matrix of the factor.",
-            (varying_kappa("scaledsm", SCALEDSM),),
-        ),
-        Figure(
-            "order",
-            "Order of the tensor",
-            "Figure 3, Section 5.3",
-            "The order n of the tensor grows, well conditioned above and with κ = 3 below.",
-            (
-                varying_order("top", large, 100.0),
-                varying_order("bottom", replace(small, kappa=3.0), None),
-            ),
-        ),
-        Figure(
-            "restarts",
-            "Unknown optimal value: restarts",
-            "Figure 4, Section 5.4",
-            "A share p_fail of the measurements is corrupted and only the bound h₀ = 0 is known. The level rule is "
-            "this library's own.",
-            (
-                Panel(
-                    "restarts",
-                    f"κ = 5, n = 2, r = 5, d = {d_small}, m = 8dr",
-                    "p_fail",
-                    probabilities,
-                    at_five,
-                    8,
-                    False,
-                    restarted,
-                    seeds,
-                    max_calls=10_000,
-                ),
-            ),
-        ),
-        Figure(
-            "rank",
-            "Rank",
-            "Figure 5, Section 5.5",
-            "The rank r grows; the optimal value is known.",
-            (
-                Panel(
-                    "rank",
-                    f"n = 3, κ = 3, d = {d_small}, m = 8ndr",
-                    "r",
-                    (2.0, 5.0, 10.0, 20.0),
-                    at_three,
-                    8,
-                    True,
-                    (GNP, POLYAK),
-                    seeds,
-                    cap,
-                ),
-            ),
-        ),
+    )
+
+
+def _varying_order(sizes: _Sizes, name: str, base: Setting, seconds: float | None) -> Panel:
+    title = f"κ = {base.kappa:g}, d = {base.d}, r = 5, m = 8ndr"
+    orders = (2.0, 3.0, 4.0, 5.0, 6.0)
+    return Panel(name, title, "n", orders, base, 8, True, (GNP, POLYAK), sizes.seeds, sizes.cap, seconds)
+
+
+def _restarts(sizes: _Sizes) -> Figure:
+    base, title = Setting(d=sizes.small, kappa=5.0), f"κ = 5, n = 2, r = 5, d = {sizes.small}, m = 8dr"
+    shares, methods = (0.0, 0.1, 0.2, 0.3, 0.4), (RGNP, RPOLYAK, LEVEL)
+    return Figure(
+        "restarts",
+        "Unknown optimal value: restarts",
+        "Figure 4, Section 5.4",
+        "A share p_fail of the measurements is corrupted and only the bound h₀ = 0 is known. The level rule is this "
+        "library's own.",
+        (Panel("restarts", title, "p_fail", shares, base, 8, False, methods, sizes.seeds, max_calls=10_000),),
+    )
+
+
+def _rank(sizes: _Sizes) -> Figure:
+    base, title = Setting(d=sizes.small, n=3, kappa=3.0), f"n = 3, κ = 3, d = {sizes.small}, m = 8ndr"
+    ranks = (2.0, 5.0, 10.0, 20.0)
+    return Figure(
+        "rank",
+        "Rank",
+        "Figure 5, Section 5.5",
+        "The rank r grows; the optimal value is known.",
+        (Panel("rank", title, "r", ranks, base, 8, True, (GNP, POLYAK), sizes.seeds, sizes.cap),),
     )
 
 

@@ -114,13 +114,7 @@ def assess(
     with inputs.on_the_problem(problem, solution, x0) as (exact, [centre, start]):
         level = float(exact.evaluate(centre).value) if target is None else float(target)
         distance = float(exact.map.distance(start, centre))
-        if not np.isfinite(exact.evaluate(start).value):
-            raise InputError(
-                given="a start x0 at which the problem has no finite value",
-                needed="a start inside the model's domain",
-                missing="a finite value of h(c(x0))",
-                advice="start elsewhere, or write the model so that it is finite there",
-            )
+        _require_finite(float(exact.evaluate(start).value))
     run = minimize(problem, x0, "gnp", target=level, tol=tolerance)
     rank = constant_rank(problem, solution, seed=seed)
     sharp = sharpness(problem, solution, level, seed=seed, points=[x0, *_iterates(problem, x0, level, run)])
@@ -146,6 +140,16 @@ def assess(
         run=run,
         contraction=contraction(run.history, level),
     )
+
+
+def _require_finite(value: float) -> None:
+    if not math.isfinite(value):
+        raise InputError(
+            given="a start x0 at which the problem has no finite value",
+            needed="a start inside the model's domain",
+            missing="a finite value of h(c(x0))",
+            advice="start elsewhere, or write the model so that it is finite there",
+        )
 
 
 def _aside(x0: Tree, solution: Tree, seed: int) -> Tree:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NATIVE = Path("src/gnpolyak/native")
+NATIVE = Path("src/gnpolyak/problem/oracles/native")
 
 
 class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg,unused-ignore]

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak import facts, solve
+from gnpolyak.base import environment
 from gnpolyak.bench import docs, measure, peers, report
 from gnpolyak.bench.clock import Sample, interleaved
 from gnpolyak.bench.rows import load, save
 from gnpolyak.bench.specs import Growth, Iteration, Overhead, Race, Ranks, Size
+from gnpolyak.solve import minimize as solve
 
 TINY = Size(d=6, r=2, kappa=2.0)
 
@@ -93,7 +94,7 @@ def test_rows_survive_the_file(tmp_path):
     assert found == rows
     assert content["command"] == "the command"
     assert content["environment"]["versions"]["gnpolyak"] == gnp.__version__
-    assert content["environment"]["oracle"] == facts.oracle()
+    assert content["environment"]["oracle"] == environment.oracle()
     assert all(row.measure in report.table(rows) for row in rows)
 
 
@@ -116,17 +117,17 @@ def test_it_runs_without_the_command_lines_packages(tmp_path):
 
 def test_info_names_the_oracle():
     click_testing = pytest.importorskip("click.testing", reason="the command line is an extra")
-    from gnpolyak.cli import main
+    from gnpolyak.cli.main import main
 
     found = click_testing.CliRunner().invoke(main, ["info", "--json"])
     assert found.exit_code == 0, found.output
-    assert json.loads(found.output)["oracle"] == facts.oracle()
-    assert facts.oracle() in click_testing.CliRunner().invoke(main, ["info"]).output
+    assert json.loads(found.output)["oracle"] == environment.oracle()
+    assert environment.oracle() in click_testing.CliRunner().invoke(main, ["info"]).output
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path):
     click_testing = pytest.importorskip("click.testing", reason="the command line is an extra")
-    from gnpolyak.cli import main
+    from gnpolyak.cli.main import main
 
     found = click_testing.CliRunner().invoke(main, ["bench", "--json", str(tmp_path / "absent" / "rows.json")])
     assert found.exit_code == 2

@@ -5,7 +5,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from gnpolyak.cli import main
+from gnpolyak.cli.main import main
 
 FIELDS = {"status", "success", "calls", "value", "gap", "relative_gap", "recovery_error", "seconds"}
 
@@ -95,7 +95,7 @@ def test_help_teaches(command):
 
 
 def test_missing_extra_is_explained():
-    code = "import sys; sys.modules['click'] = None; import gnpolyak.cli"
+    code = "import sys; sys.modules['click'] = None; import gnpolyak.cli.main"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert "pip install 'gnpolyak[cli]'" in run.stderr

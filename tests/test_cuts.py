@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 import gnpolyak as gnp
-from gnpolyak import cuts
-from gnpolyak.arrays import precise
-from gnpolyak.metrics import GaussNewton
-from gnpolyak.problem import Point
+from gnpolyak.base.arrays import precise
+from gnpolyak.problem.composite import Point
+from gnpolyak.steps import cuts
+from gnpolyak.steps.metrics import GaussNewton
 from reference import cp_jacobian, factor
 
 

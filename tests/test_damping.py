@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.arrays import precise
-from gnpolyak.metrics import GaussNewton
+from gnpolyak.base.arrays import precise
+from gnpolyak.steps.metrics import GaussNewton
 from reference import cp_jacobian, factor
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import gnpolyak as gnp
 from gnpolyak import diagnostics
-from gnpolyak.cli import main
+from gnpolyak.cli.main import main
 from reference import cp_jacobian, factor
 
 

@@ -15,11 +15,12 @@ import pytest
 from click.testing import CliRunner
 
 import gnpolyak as gnp
-from gnpolyak.cli import main
-from gnpolyak.experiments import claims, command, evidence, gather, publish, rows, specs, theory, work
-from gnpolyak.experiments.authors import remembering
-from gnpolyak.experiments.run import run
-from gnpolyak.experiments.tables import markdown, panel
+from gnpolyak.cli import reproduce as command
+from gnpolyak.cli.main import main
+from gnpolyak.paper import claims, constants, evidence, gather, publish, rows, specs, work
+from gnpolyak.paper.authors import remembering
+from gnpolyak.paper.run import run
+from gnpolyak.paper.tables import markdown, panel
 
 FIGURES = {(scale, variant): specs.figures(scale, variant) for scale in specs.SCALES for variant in specs.VARIANTS}
 
@@ -252,9 +253,8 @@ def test_processes_beside_each_other_give_the_same_rows(tmp_path):
 
 
 # A shell that runs the suite in the background has it ignore SIGINT, and all its children with it.
-COMMAND = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from gnpolyak.cli import main; main()"
-)
+COMMAND = """import signal; signal.signal(signal.SIGINT, signal.default_int_handler)
+from gnpolyak.cli.main import main; main()"""
 
 
 def started(folder, *what):
@@ -302,7 +302,7 @@ def test_the_whole_quick_run_killed_half_way(tmp_path):
     kill_and_go_on(broken, ["all"], broken / "order.csv.gz", 10)
     assert without_times(whole) == without_times(broken)
     strip = lambda kept: [{k: row[k] for k in ("quantity", "setting", "value")} for row in kept]  # noqa: E731
-    assert strip(theory.load(whole / "theory.csv")) == strip(theory.load(broken / "theory.csv"))
+    assert strip(constants.load(whole / "theory.csv")) == strip(constants.load(broken / "theory.csv"))
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -405,36 +405,36 @@ def test_a_seed_that_ended_keeps_its_last_value():
 
 
 def one_probe(monkeypatch, measure):
-    monkeypatch.setattr(theory, "probes", lambda scale: (theory.Probe("one", measure),))
+    monkeypatch.setattr(constants, "probes", lambda scale: (constants.Probe("one", measure),))
 
 
 def test_probes_are_kept_and_not_measured_again(tmp_path, monkeypatch):
     path, measured = tmp_path / "theory.csv", []
     one_probe(monkeypatch, lambda: measured.append(1) or iter([("a number", "d=3", 7.0)]))
     for scale in ("quick", "quick", "paper"):
-        theory.complete(path, scale, ignore)
+        constants.complete(path, scale, ignore)
     assert len(measured) == 2, "once for each scale"
-    assert theory.findings(path, "quick") == [evidence.Finding("a number", "d=3", 7.0)]
+    assert constants.findings(path, "quick") == [evidence.Finding("a number", "d=3", 7.0)]
 
 
 def test_ctrl_c_in_a_probe_keeps_nothing_of_it(tmp_path, monkeypatch):
     def measure():
         case = gnp.instances.tensor_sensing(d=10, r=2)
         press = lambda res: os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
-        res = theory._solved(case.problem, case.x0, "polyak", target=case.target, tol=0.0, callback=press)
+        res = constants._solved(case.problem, case.x0, "polyak", target=case.target, tol=0.0, callback=press)
         yield "calls", "d=10", float(res.calls)
 
     one_probe(monkeypatch, measure)
     with pytest.raises(KeyboardInterrupt):
-        theory.complete(tmp_path / "theory.csv", "quick", ignore)
+        constants.complete(tmp_path / "theory.csv", "quick", ignore)
     assert not (tmp_path / "theory.csv").exists()
 
 
-@pytest.mark.parametrize("content", ["a,b\n1,2\n", ",".join(theory.COLUMNS) + "\n", "\x00"])
+@pytest.mark.parametrize("content", ["a,b\n1,2\n", ",".join(constants.COLUMNS) + "\n", "\x00"])
 def test_files_that_are_not_findings_are_refused(tmp_path, content):
     (tmp_path / "theory.csv").write_text(content)
     with pytest.raises(gnp.InputError, match="move the file away"):
-        theory.load(tmp_path / "theory.csv")
+        constants.load(tmp_path / "theory.csv")
 
 
 # --- claims -----------------------------------------------------------------------------------------------------------

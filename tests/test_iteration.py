@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.arrays import precise
+from gnpolyak.base.arrays import precise
 from reference import factor
 
 

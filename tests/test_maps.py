@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.arrays import precise
+from gnpolyak.base.arrays import precise
 from reference import cp_image, cp_jacobian, factor, pinv_apply
 
 SIZES = {2: 12, 3: 8, 4: 6}
@@ -70,7 +70,7 @@ def test_closed_form_with_degenerate_columns_of_a_tensor(columns):
 
 
 def test_large_rank_is_iterated_to_the_same_answer(monkeypatch):
-    monkeypatch.setattr("gnpolyak.maps.reductions._LARGEST_DIRECT_RANK", 2)
+    monkeypatch.setattr("gnpolyak.problem.maps.reductions._LARGEST_DIRECT_RANK", 2)
     x = factor(8, 4, 5.0, seed=11)
     jacobian = cp_jacobian(x, 3)
     v = np.random.default_rng(3).standard_normal(len(jacobian))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.arrays import precise
-from gnpolyak.krylov import conjugate_gradient
-from gnpolyak.metrics import Euclidean, GaussNewton, RightGram
+from gnpolyak.base.arrays import precise
+from gnpolyak.base.krylov import conjugate_gradient
+from gnpolyak.steps.metrics import Euclidean, GaussNewton, RightGram
 from reference import cp_jacobian, factor, pinv_apply
 
 SIZES = {2: 10, 3: 7, 4: 5}

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak import arrays, native
-from gnpolyak.native import build
-from gnpolyak.sensing import Sensing
+from gnpolyak.base import arrays
+from gnpolyak.problem.oracles import native
+from gnpolyak.problem.oracles.native import build
+from gnpolyak.problem.sensing import Sensing
 
 needs_library = pytest.mark.skipif(
     not native.status().available or jax.default_backend() != "cpu", reason=f"no fused oracle: {native.status().reason}"
@@ -173,7 +174,7 @@ def test_one_trace_serves_a_gpu_without_the_kernel():
 SNIPPET = """
 import sys; sys.path.insert(0, {tests!r})
 from test_native import assert_close, by_numpy, data, fused
-from gnpolyak import native
+from gnpolyak.problem.oracles import native
 for m, d, r in ((1, 1, 1), (3, 3, 4), (130, 31, 7), (257, 100, 12)):
     assert_close(fused(*data(m, d, r), 3), by_numpy(*data(m, d, r), 3), 1e-12)
 print(native.status().instruction_set)

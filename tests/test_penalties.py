@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as numpy_arrays
 
 import gnpolyak as gnp
-from gnpolyak.arrays import precise
+from gnpolyak.base.arrays import precise
 
 VECTORS = numpy_arrays(np.float64, 6, elements=st.floats(-1e3, 1e3, allow_subnormal=False))
 

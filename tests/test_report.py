@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from gnpolyak.experiments import curves, figures, looks, payload, report
-from gnpolyak.experiments.pictures import VERDICTS, Claim, Line, Panel, Picture, Series
+from gnpolyak.paper import curves, figures, looks, payload, report
+from gnpolyak.paper.pictures import VERDICTS, Claim, Line, Panel, Picture, Series
 
 HOSTILE = "</script><img src=x onerror=window.hacked=1><!-- κ ≤ 3 & \"'$x$"
 CHROMIUM = shutil.which("chromium")

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnpolyak.experiments import claims, docs, publish, specs, work
-from gnpolyak.experiments.evidence import exponent
+from gnpolyak.paper import claims, docs, publish, specs, work
+from gnpolyak.paper.evidence import exponent
 
 DOCS = Path(__file__).parent.parent / "docs"
 FIGURES = specs.figures("paper")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.result import _ADVICE
+from gnpolyak.solve.result import _ADVICE
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.problem import Point
+from gnpolyak.problem.composite import Point
 from reference import cp_image, cp_jacobian, factor, pinv_apply
 
 

@@ -8,9 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from gnpolyak.base.files import replacing
 from gnpolyak.bench.report import ratio
 from gnpolyak.bench.rows import Row, load
-from gnpolyak.io import replacing
 
 _TOP = """# Performance
 

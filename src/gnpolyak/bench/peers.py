@@ -12,8 +12,9 @@ import numpy as np
 from jax import Array, lax
 
 import gnpolyak as gnp
-from gnpolyak import arrays, native
+from gnpolyak.base import arrays
 from gnpolyak.bench.recipe import Data, Recipe
+from gnpolyak.problem.oracles import native
 
 F64 = np.dtype(np.float64)
 LARGEST_JACOBIAN = 500_000

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from gnpolyak.base.files import replacing
 from gnpolyak.bench.rows import Row
-from gnpolyak.io import replacing
 
 HEADINGS = ("measure", "case", "contestant", "median", "quartiles", "ratio", "note")
 

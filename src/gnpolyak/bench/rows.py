@@ -13,9 +13,9 @@ from typing import Any
 
 import jax
 
+from gnpolyak.base.environment import commit, oracle, processor, versions
+from gnpolyak.base.files import replacing
 from gnpolyak.bench.clock import Sample
-from gnpolyak.facts import commit, oracle, processor, versions
-from gnpolyak.io import replacing
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
-from gnpolyak.diagnostics.checks import Check, check_adjoint, check_taylor
+from gnpolyak.diagnostics.derivatives import Check, check_adjoint, check_taylor
 from gnpolyak.diagnostics.rank import ConstantRank, constant_rank
+from gnpolyak.diagnostics.rate import Rate, contraction
 from gnpolyak.diagnostics.sharpness import NO_RATIO, Regularity, Sharpness, regularity, sharpness
-from gnpolyak.diagnostics.theory import Rate, contraction
-from gnpolyak.errors import InputError
-from gnpolyak.problem import Composite
-from gnpolyak.result import Result, Status
-from gnpolyak.solve import minimize
-from gnpolyak.trees import Tree
+from gnpolyak.problem.composite import Composite
+from gnpolyak.solve.minimize import minimize
+from gnpolyak.solve.result import Result, Status
 
 _WIDTH = 80
 _RUNAWAY = {Status.DIVERGED, Status.NON_FINITE, Status.LINEAR_SOLVE_FAILED}

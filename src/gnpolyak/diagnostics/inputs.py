@@ -10,11 +10,11 @@ import jax
 import numpy as np
 from jax import Array
 
-from gnpolyak import arrays
-from gnpolyak.errors import InputError
-from gnpolyak.maps import AutodiffMap, Map
-from gnpolyak.problem import Composite
-from gnpolyak.trees import Tree
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.maps import AutodiffMap, Map
 
 Model = Composite | Map | Callable[..., Array]
 """A problem, its map, or a plain function that JAX can trace."""

@@ -9,13 +9,13 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from gnpolyak.base.krylov import conjugate_gradient
+from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.inputs import LARGEST_ARRAY, Model
 from gnpolyak.diagnostics.lanczos import lanczos
 from gnpolyak.diagnostics.spectrum import spectrum
-from gnpolyak.krylov import conjugate_gradient
-from gnpolyak.maps import Map
-from gnpolyak.trees import Tree
+from gnpolyak.problem.maps import Map
 
 _EPS = float(np.finfo(np.float64).eps)
 _FIRST_WIDTH = 16

@@ -13,13 +13,13 @@ import numpy as np
 from jax import Array, lax
 from jax.flatten_util import ravel_pytree
 
-from gnpolyak import trees
+from gnpolyak.base import trees
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.lanczos import lanczos
-from gnpolyak.errors import InputError
-from gnpolyak.metrics import GaussNewton
-from gnpolyak.problem import Composite
-from gnpolyak.trees import Tree
+from gnpolyak.problem.composite import Composite
+from gnpolyak.steps.metrics import GaussNewton
 
 RADII = (1e-1, 1e-2, 1e-3)
 """Distances ‖x − x⋆‖/‖x⋆‖ of the samples."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.diagnostics.rate import Rate
 from gnpolyak.diagnostics.samples import RADII, observe
-from gnpolyak.diagnostics.theory import Rate
-from gnpolyak.errors import InputError
-from gnpolyak.problem import Composite
-from gnpolyak.trees import Tree
+from gnpolyak.problem.composite import Composite
 
 # A ratio μ_h/L_h below the first is that of a point as good as x⋆ elsewhere; below the second, of very slow progress.
 NO_RATIO, _LITTLE = 1e-6, 1e-3

@@ -10,11 +10,11 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.inputs import LARGEST_ARRAY, Model
-from gnpolyak.errors import InputError
-from gnpolyak.maps import Map
-from gnpolyak.trees import Tree
+from gnpolyak.problem.maps import Map
 
 _EPS = float(np.finfo(np.float64).eps)
 

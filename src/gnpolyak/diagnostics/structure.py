@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from gnpolyak import trees
-from gnpolyak.maps import Map
-from gnpolyak.trees import Tree
+from gnpolyak.base import trees
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.maps import Map
 
 # What is left of a Gaussian vector outside the range of JᵀJ is of size 1, or rounding.
 _NULL = 1e-4

@@ -1,6 +1,6 @@
 """Starting points: near a known truth, or from the data alone."""
 
-from gnpolyak.starts.data import WeakStartWarning, estimate_rank, spectral
-from gnpolyak.starts.truth import near
+from gnpolyak.starts.near import near
+from gnpolyak.starts.power.spectral import WeakStartWarning, estimate_rank, spectral
 
 __all__ = ["WeakStartWarning", "estimate_rank", "near", "spectral"]

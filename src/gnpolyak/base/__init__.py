@@ -1,0 +1,1 @@
+"""What knows nothing of optimisation: arrays, trees, Krylov methods, errors, files and the environment."""

@@ -1,0 +1,179 @@
+"""The border between a user's arrays and the compiled loop: checks, dtypes, NumPy in and NumPy out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+
+# 64-bit types are switched on for one block of one thread, never globally: the user's own JAX code keeps its setting.
+precise = jax.enable_x64
+
+
+def is_traced(tree: Tree) -> bool:
+    """Tell whether the tree is inside somebody's jit, vmap or grad, where values cannot be looked at."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
+
+
+def as_real_array(value: Any, name: str) -> Array:
+    """Return `value` as a JAX array of its own real floating dtype (float64 for lists and integers).
+
+    Raises
+    ------
+    InputError
+        If the entries are not numbers, are complex, or are not all finite.
+    """
+    if is_traced(value):
+        return jnp.asarray(value)
+    array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
+    _require_real(array, name)
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        array = np.asarray(array, dtype=np.float64)
+    _require_precision(array, name)
+    _require_finite(array, name)
+    with precise(True):
+        return jnp.asarray(array)
+
+
+def as_data(value: Any, name: str) -> Array:
+    """Return an argument of a user's function as a JAX array: floats checked, indices and masks as they are."""
+    array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
+    if is_traced(value) or array.dtype.kind not in "iub":
+        return as_real_array(value, name)
+    with precise(True):
+        return jnp.asarray(array)
+
+
+def as_variable(x0: Tree) -> Tree:
+    """Return a checked starting point, leaf by leaf, as JAX arrays."""
+    leaves, structure = jax.tree.flatten(_lists_as_arrays(x0))
+    if not leaves:
+        raise InputError(
+            given="a starting point x0 without any array in it",
+            needed="an array or a pytree of arrays",
+            missing="at least one array",
+            advice="pass x0 as an array of the variable's shape",
+        )
+    names = ["x0"] if len(leaves) == 1 else [f"x0 (leaf {i})" for i in range(len(leaves))]
+    checked = [as_real_array(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+    return jax.tree.unflatten(structure, checked)
+
+
+def _lists_as_arrays(x0: Tree) -> Tree:
+    """A list of plain numbers (of any depth) is one array, as in NumPy; a list of arrays is a pytree."""
+    if isinstance(x0, list) and not any(getattr(leaf, "ndim", 0) for leaf in jax.tree.leaves(x0)):
+        return _as_numpy(x0, "x0")
+    return x0
+
+
+def is_jax(tree: Tree) -> bool:
+    """Tell whether any leaf is a JAX array: then the answer is given as JAX arrays too."""
+    return any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(tree))
+
+
+def working_dtype(*trees: Tree) -> np.dtype:
+    """Return the dtype in which all floating arrays in the trees can be computed on together."""
+    dtypes = [leaf.dtype for leaf in jax.tree.leaves(trees) if _is_floating(leaf)]
+    with precise(True):
+        return np.dtype(jnp.result_type(*dtypes))
+
+
+def cast(tree: Tree, dtype: np.dtype) -> Tree:
+    """Return the tree with its floating arrays in `dtype`; other leaves untouched."""
+    with precise(True):
+        return jax.tree.map(lambda leaf: leaf.astype(dtype) if _is_other_float(leaf, dtype) else leaf, tree)
+
+
+@contextmanager
+def computing_in(dtype: np.dtype) -> Iterator[None]:
+    """Trace and run at `dtype`: 64-bit types on exactly when needed, and never TF32 in a matrix product."""
+    with precise(dtype == np.float64), jax.default_matmul_precision("highest"):
+        yield
+
+
+def to_numpy(tree: Tree) -> Tree:
+    """Return the tree with NumPy arrays for leaves, which the user may write to."""
+    return jax.tree.map(np.array, tree)
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialised array that JAX can take over without a copy, which on the CPU it does from 64-byte addresses."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    raw = np.empty(size + 64, np.uint8)
+    offset = -raw.ctypes.data % 64
+    return raw[offset : offset + size].view(dtype).reshape(shape)
+
+
+def adopt(array: np.ndarray) -> Array:
+    """Return a JAX array that may share memory with `array`, which nobody may write to afterwards."""
+    array.flags.writeable = False
+    with precise(True):
+        return jax.device_put(array, may_alias=True)
+
+
+def _is_floating(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
+
+
+def _is_other_float(leaf: Any, dtype: np.dtype) -> bool:
+    return _is_floating(leaf) and leaf.dtype != dtype
+
+
+def _as_numpy(value: Any, name: str) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype == object or array.dtype.kind in "SUmM":
+        raise InputError(
+            given=f"{name} of type {type(value).__name__} that is not a rectangular array of numbers",
+            needed="real numbers in an array",
+            missing="a numeric dtype",
+            advice=f"convert {name} with numpy.asarray(..., dtype=float) and look at what fails",
+        )
+    return array
+
+
+def _require_real(array: Any, name: str) -> None:
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        raise InputError(
+            given=f"{name} with complex dtype {array.dtype}",
+            needed="real numbers",
+            missing="a real representation",
+            advice=f"stack the real and imaginary parts of {name} into a real array, or pass {name}.real",
+        )
+
+
+def _require_precision(array: Any, name: str) -> None:
+    if array.dtype not in (np.float32, np.float64):
+        raise InputError(
+            given=f"{name} with dtype {array.dtype}",
+            needed="float32 or float64",
+            missing="a precision that the linear algebra is done in",
+            advice=f"pass {name}.astype(numpy.float64)",
+        )
+
+
+def _require_finite(array: Any, name: str) -> None:
+    values = np.asarray(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values)):
+            return
+    # A sum may also overflow, so only now are the entries looked at one by one.
+    finite = np.isfinite(values)
+    if not finite.all():
+        bad = int(finite.size - finite.sum())
+        raise InputError(
+            given=f"{name} with {bad} of {finite.size} entries NaN or infinite",
+            needed="finite numbers",
+            missing="a finite value in each of those entries",
+            advice=f"remove or mask the measurements behind numpy.argwhere(~numpy.isfinite({name}))",
+        )

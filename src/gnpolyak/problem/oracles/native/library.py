@@ -1,0 +1,101 @@
+"""Find, load and register the compiled library, once, and remember why if that fails."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+
+from gnpolyak.base.errors import InputError
+from gnpolyak.problem.oracles.native.build import HERE, LIBRARY, NOTE
+
+TARGETS = ("gnpolyak_power_l1_f64", "gnpolyak_power_l1_f32", "gnpolyak_power_l1_mixed", "gnpolyak_read_once")
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether the fused oracle serves, and why or with what."""
+
+    available: bool
+    reason: str
+    instruction_set: str | None = None
+    threads: int | None = None
+    """The limit that was set; None for as many as XLA has."""
+
+
+def status() -> Status:
+    """Whether the fused CPU oracle is in use, and why."""
+    library, reason = load()
+    if library is None:
+        return Status(False, reason)
+    limit = library.gnpolyak_get_threads()
+    return Status(True, reason, library.gnpolyak_instruction_set().decode(), limit or None)
+
+
+def set_num_threads(count: int | None) -> None:
+    """Limit the threads of the fused oracle; None for as many as XLA has.
+
+    The numbers do not depend on it: rows are cut into parts by the problem's shape, and the parts are added in order.
+    The environment variable GNPOLYAK_NUM_THREADS sets the limit that a process starts with. Without the compiled
+    library this does nothing.
+    """
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise InputError(
+            given=f"a thread count of {count!r}",
+            needed="a whole number of at least 1, or None",
+            missing="a valid count",
+            advice="pass None for as many threads as XLA has",
+        )
+    library, _ = load()
+    if library is not None:
+        library.gnpolyak_set_threads(count or 0)
+
+
+@functools.cache
+def load() -> tuple[ctypes.CDLL | None, str]:
+    """The library, or None; and a sentence that says why."""
+    if os.environ.get("GNPOLYAK_NATIVE", "1") == "0":
+        return None, "switched off by GNPOLYAK_NATIVE=0"
+    path = HERE / LIBRARY
+    if not path.is_file():
+        return None, _why_absent(HERE / NOTE)
+    try:
+        library = _declared(ctypes.CDLL(str(path)))
+        for name in TARGETS:
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
+    # Whatever is wrong with the file (another platform, another XLA), XLA can serve without it.
+    except Exception as error:
+        return None, f"the compiled library cannot be used here: {str(error).splitlines()[0]}"
+    library.gnpolyak_set_threads(_threads_wanted())
+    return library, "compiled with the package"
+
+
+def _why_absent(note: Path) -> str:
+    if note.is_file():
+        return note.read_text(encoding="utf-8").strip()
+    return "not compiled: run python -m gnpolyak.problem.oracles.native, or install the package"
+
+
+def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
+    library.gnpolyak_scratch.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t]
+    library.gnpolyak_scratch.restype = ctypes.c_size_t
+    library.gnpolyak_instruction_set.restype = ctypes.c_char_p
+    library.gnpolyak_set_threads.argtypes = [ctypes.c_int]
+    library.gnpolyak_get_threads.restype = ctypes.c_int
+    return library
+
+
+def _threads_wanted() -> int:
+    text = os.environ.get("GNPOLYAK_NUM_THREADS", "")
+    if text and not (text.isdecimal() and int(text) >= 1):
+        raise InputError(
+            given=f"GNPOLYAK_NUM_THREADS={text!r}",
+            needed="a whole number of at least 1",
+            missing="a valid count",
+            advice="unset it for as many threads as XLA has",
+        )
+    return int(text or 0)

@@ -1,0 +1,37 @@
+"""The progress bar of `minimize(progress=True)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gnpolyak.base.errors import InputError
+from gnpolyak.solve.result import Result
+
+
+@contextmanager
+def progress_bar(shown: bool, max_calls: int, name: str) -> Iterator[Callable[[Result], Any] | None]:
+    """Yield a function that shows a Result so far, or None when nothing is to be shown."""
+    if not shown:
+        yield None
+        return
+    try:
+        from rich import progress
+    except ImportError as error:
+        raise InputError(
+            given="progress=True",
+            needed="the package rich, to draw the bar",
+            missing="rich is not installed",
+            advice="pip install 'gnpolyak[cli]', or leave out progress",
+        ) from error
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("best {task.fields[best]}"),
+        progress.TimeElapsedColumn(),
+    )
+    with progress.Progress(*columns, transient=True) as bar:
+        task = bar.add_task(name, total=max_calls, best="-")
+        yield lambda res: bar.update(task, completed=res.calls, best=f"{res.value:.6g}")

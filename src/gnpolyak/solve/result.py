@@ -1,0 +1,198 @@
+"""What a solve returns, and what its status advises."""
+
+from __future__ import annotations
+
+import enum
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnpolyak.base.trees import Tree
+
+
+class Status(enum.IntEnum):
+    """Why a solve stopped. Each member carries the sentence a person needs next, in `advice`."""
+
+    RUNNING = 0
+    TARGET_REACHED = 1
+    CALL_LIMIT = 2
+    TIME_LIMIT = 3
+    STALLED = 4
+    CRITICAL_POINT = 5
+    NON_FINITE = 6
+    DIVERGED = 7
+    LINEAR_SOLVE_FAILED = 8
+    BELOW_TARGET = 9
+    INTERRUPTED = 10
+    STOPPED_BY_CALLBACK = 11
+    NOT_SHARP = 12
+
+    @property
+    def success(self) -> bool:
+        """Whether what was asked for was reached."""
+        return self is Status.TARGET_REACHED
+
+    @property
+    def advice(self) -> str:
+        """What happened and what to do about it."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.RUNNING: "Still running.",
+    Status.TARGET_REACHED: "The gap is within the tolerance asked for.",
+    Status.CALL_LIMIT: (
+        "The call limit came first. If the gap was still falling, raise max_calls (or inner and outer); if it had "
+        "levelled off, the target may lie below the true optimum: pass it as lower_bound instead."
+    ),
+    Status.TIME_LIMIT: "The time limit came first. Raise max_seconds, or go on from res.x.",
+    Status.STALLED: (
+        "The arithmetic cannot resolve a smaller gap, or no step finds one. Loosen tol, or use float64 data if these "
+        "are float32."
+    ),
+    Status.CRITICAL_POINT: (
+        "The subgradient is zero above the target, so no step leaves this point. Start elsewhere; if the problem is "
+        "convex in x, this is its minimum and the target was too low."
+    ),
+    Status.NON_FINITE: (
+        "The value or subgradient became NaN or infinite; the best point before that is returned. Start closer, or "
+        "keep the model inside its domain."
+    ),
+    Status.DIVERGED: (
+        "The values grew beyond all bounds. The start is too far from a solution for these steps: start closer, use "
+        "method=GNP(fraction=0.5), or check that the target is not far too low."
+    ),
+    Status.LINEAR_SOLVE_FAILED: (
+        "The inner linear system was not solved to a usable residual. For GNP use solver='auto' or raise max_inner; "
+        "for ScaledSM the factor X has lost rank, so use method='gnp'."
+    ),
+    Status.BELOW_TARGET: (
+        "A value below the stated target or lower bound was found, so that number is not the optimum or a bound on "
+        "it. Give a smaller one."
+    ),
+    Status.NOT_SHARP: (
+        "The value has levelled off without coming to a sharp minimum, as it does when all data carry noise and not "
+        "only some of them, or when the rank is too small to fit them. The point is a robust fit all the same; its "
+        "value can fall by a small fraction at most."
+    ),
+    Status.INTERRUPTED: "Interrupted from the keyboard; the best point so far is returned. Go on from res.x.",
+    Status.STOPPED_BY_CALLBACK: "The callback raised StopIteration; the best point so far is returned.",
+}
+
+
+@dataclass(frozen=True)
+class History:
+    """One entry for each oracle call, in order."""
+
+    value: np.ndarray
+    """f at the point evaluated."""
+    best: np.ndarray
+    """The smallest value so far."""
+    step: np.ndarray
+    """The step size γ that led to the point; 0 for the start."""
+    inner_iterations: np.ndarray
+    """Iterations of the inner linear solver for that step."""
+    seconds: np.ndarray
+    """Solve time when the point was evaluated, without compilation; spread evenly within a compiled chunk."""
+
+    def gap(self, target: float) -> np.ndarray:
+        """The objective error f − target at each oracle call: the curves of the paper's figures."""
+        return self.value - target
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of `minimize`: always the best point found, with the reason for stopping."""
+
+    x: Tree
+    """The best point."""
+    value: float
+    """f at x."""
+    status: Status
+    """Why it stopped."""
+    calls: int
+    """Oracle calls done: one value and one subgradient at one point each."""
+    seconds: float
+    """Time in the loop, compilation not included."""
+    bound: float
+    """What the gap is measured from: the target, or the best lower estimate of it."""
+    history: History
+    problem: str = ""
+    """What was solved, in words."""
+    method: str = ""
+    """With which method."""
+    rule: str = ""
+    """With which rule for the target: known, level or restart."""
+    measurements: int | None = None
+    """How many data there were, for the L1 penalty."""
+    outliers: np.ndarray | None = None
+    """Indices of the corrupted measurements (L1 penalty); None when good and bad do not separate."""
+    polish_calls: int = 0
+    """How many of the calls polishing took; they have no entry in the history."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the target was reached to the tolerance asked for."""
+        return self.status.success
+
+    @property
+    def message(self) -> str:
+        """The status in a sentence or two, with figures and advice."""
+        name = self.status.name.replace("_", " ").capitalize()
+        figures = f"value {self.value:.6g}, {max(self.value - self.bound, 0.0):.3g} above {self.bound:.6g}"
+        return f"{name} after {self.calls} calls and {self.seconds:.3g} s ({figures}). {self.status.advice}"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the best value above `bound` against oracle calls, on a logarithmic scale.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from gnpolyak.solve import plots
+
+        # The curve ends where the gap is zero or unknown to the last digit: such points have no logarithm.
+        gap = self.history.best - min(self.bound, self.value)
+        return plots.gap(np.where(gap > 0, gap, np.nan), self.method, ax)
+
+    def __repr__(self) -> str:
+        return f"Result({self.message})"
+
+    def __str__(self) -> str:
+        rows = {
+            "problem": self.problem,
+            "method": f"{self.method}, {_RULES.get(self.rule, self.rule)}",
+            "status": f"{self.status.name} ({'success' if self.success else 'no success'})",
+            "value": f"{self.value:.12g}",
+            "gap": f"{max(self.value - self.bound, 0.0):.3g} above {self.bound:.12g}",
+            "calls": f"{self.calls:,}" + (f" ({self.polish_calls} of them polishing)" if self.polish_calls else ""),
+            "time": f"{self.seconds:.3g} s without compilation",
+            "corrupted": self._corrupted(),
+        }
+        lines = [f"{name:<11}{text}" for name, text in rows.items() if text]
+        return "\n".join([*lines, "", *textwrap.wrap(self.status.advice, 78)])
+
+    def _corrupted(self) -> str:
+        if self.measurements is None:
+            return ""
+        if self.outliers is None:
+            return f"not to be told among {self.measurements:,} measurements"
+        share = len(self.outliers) / max(self.measurements, 1)
+        return f"{len(self.outliers):,} of {self.measurements:,} measurements ({share:.1%})"
+
+
+_RULES = {
+    "known": "target known",
+    "level": "target found by the level rule",
+    "restart": "target found by restarts",
+}

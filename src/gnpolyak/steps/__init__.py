@@ -1,0 +1,1 @@
+"""How a step is found, as pure functions: metrics, targets, methods, and the iteration they make up."""

@@ -1,0 +1,136 @@
+"""Several cuts instead of one: the nearest point, in the method's metric, where all of them are at or below the level.
+
+Each evaluated point gives a cut, f(y) ≈ f_j + ⟨g_j, y − x_j⟩. Polyak's step goes to the nearest point where the newest
+cut meets the level. Older cuts, which the method has already paid for, say where that point would be too high.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gnpolyak.base import trees
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.composite import Point
+
+# Added to the unit diagonal of the scaled cut matrix, in rounding units, so that equal cuts do not make it singular.
+_RIDGE = 1e4
+# The point common to all cuts may be this many times as far as the furthest single cut; beyond, they are in conflict.
+_REACH = 5.0
+
+
+class Bundle(eqx.Module):
+    """The last k evaluated points, stacked along a leading axis, the newest first."""
+
+    points: Point
+    filled: Array
+    """Which of the k places hold a point."""
+
+
+def begin(size: int, point: Point) -> Bundle:
+    """A bundle of `size` places that holds one point."""
+    points = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (size, *leaf.shape)), point)
+    return Bundle(points, jnp.arange(size) == 0)
+
+
+def push(bundle: Bundle, point: Point) -> Bundle:
+    """The bundle with a new point in front and the oldest dropped; unchanged by a point that is not finite."""
+    points = jax.tree.map(lambda old, new: jnp.concatenate([new[None], old[:-1]]), bundle.points, point)
+    pushed = Bundle(points, jnp.concatenate([jnp.ones(1, bool), bundle.filled[:-1]]))
+    return trees.select(trees.all_finite(point), pushed, bundle)
+
+
+def ahead(bundle: Bundle, point: Point) -> Bundle:
+    """The bundle with the point to step from in front, wherever in the bundle that point was, if at all."""
+    again = jax.vmap(lambda p: trees.equal(p.x, point.x))(bundle.points)
+    points = jax.tree.map(lambda old, own: jnp.concatenate([own[None], old]), bundle.points, point)
+    return Bundle(points, jnp.concatenate([jnp.ones(1, bool), bundle.filled & ~again]))
+
+
+def heights(bundle: Bundle, x: Tree) -> Array:
+    """The value of each cut at x, f_j + ⟨g_j, x − x_j⟩."""
+    return jax.vmap(lambda p: p.value + trees.dot(p.subgradient, trees.add_scaled(x, -1.0, p.x)))(bundle.points)
+
+
+def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Array, Array]:
+    """The step −Σ λ_j s_j from the bundle's first point to the nearest where every cut is at most f − gap, s_j = G†g_j.
+
+    λ ≥ 0 minimises ½ λᵀMλ − ⟨e, λ⟩ with M_ij = ⟨g_i, s_j⟩ and e_j the height of cut j above the level at x. Where c is
+    curved, an old cut may claim more at x than the value found there. Up to the gap such a cut is lowered to that
+    value; beyond, it is dropped.
+
+    Returns
+    -------
+    step : array or pytree
+        Σ λ_j s_j, to be subtracted.
+    total : Array
+        Σ λ_j, which is γ for a single cut.
+    sound : Array
+        Whether the cuts have a common point in reach; if not, the first alone is to be used.
+    """
+    point = jax.tree.map(lambda leaf: leaf[0], bundle.points)
+    g = bundle.points.subgradient
+    matrix = jax.vmap(lambda a: jax.vmap(lambda b: trees.dot(a, b))(directions))(g)
+    height = heights(bundle, point.x)
+    size = jnp.sqrt(jnp.maximum(jnp.diag(matrix), 0.0))
+    usable = bundle.filled & (height <= point.value + gap) & (size > 0)
+    size = jnp.where(usable, size, 1.0)
+    cosines = matrix / size[:, None] / size[None, :]
+    excess = jnp.where(usable, (jnp.minimum(height, point.value) - point.value + gap) / size, 0.0)
+    weights = nonnegative_minimizer(cosines, excess, usable)
+    length = jnp.sqrt(jnp.maximum(weights @ cosines @ weights, 0.0))
+    left = jnp.max(jnp.where(usable, excess - cosines @ weights, 0.0))
+    furthest = jnp.max(excess)
+    sound = (
+        (length <= _REACH * furthest)
+        & (left <= float(jnp.finfo(left.dtype).eps) ** 0.4 * furthest)
+        & jnp.all(jnp.isfinite(weights))
+    )
+    multipliers = weights / size
+    step = jax.tree.map(lambda s: jnp.tensordot(multipliers, s, axes=1), directions)
+    return step, jnp.sum(multipliers), sound
+
+
+def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
+    """The λ ≥ 0 that minimises ½ λᵀMλ − ⟨e, λ⟩ over the usable entries, by an active-set method.
+
+    M is positive semidefinite with a unit diagonal. Each round either solves on the current support and admits the
+    entry with the largest violation, or steps back to the boundary and removes what became zero; k entries
+    need a few rounds, and the cap is only there for cycles of rounding.
+    """
+    size = linear.shape[0]
+    ridge = _RIDGE * float(jnp.finfo(matrix.dtype).eps)
+    unit = jnp.eye(size, dtype=matrix.dtype)
+    ridged = matrix + ridge * unit
+    threshold = ridge * jnp.max(jnp.abs(linear))
+
+    def unfinished(state: tuple[Array, Array, Array, Array]) -> Array:
+        _, _, rounds, done = state
+        return ~done & (rounds < 6 * size)
+
+    def improve(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        weights, support, rounds, _ = state
+        both = support[:, None] & support[None, :]
+        solved = jnp.linalg.solve(jnp.where(both, ridged, unit), jnp.where(support, linear, 0.0))
+        negative = support & (solved <= 0)
+        ratio = jnp.where(negative, weights / jnp.where(negative, weights - solved, 1.0), jnp.inf)
+        backed = weights + jnp.minimum(jnp.min(ratio), 1.0) * (solved - weights)
+        kept = support & ~(negative & (ratio <= jnp.min(ratio)))
+        violation = jnp.where(usable & ~support, linear - ridged @ solved, -jnp.inf)
+        worst = jnp.argmax(violation)
+        admits = violation[worst] > threshold
+        grown = support | (admits & (jnp.arange(size) == worst))
+        stuck = negative.any()
+        return (
+            jnp.where(stuck, jnp.where(kept, backed, 0.0), solved),
+            jnp.where(stuck, kept, grown),
+            rounds + 1,
+            ~stuck & ~admits,
+        )
+
+    start = usable & (jnp.arange(size) == 0)
+    zero = jnp.zeros_like(linear)
+    weights, *_ = lax.while_loop(unfinished, improve, (zero, start, jnp.zeros((), jnp.int32), jnp.asarray(False)))
+    return jnp.maximum(weights, 0.0)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.starts import core, data, measured, stein
-from gnpolyak.starts import rank as ranks
+from gnpolyak.starts.power import core, measured, spectral, stein
+from gnpolyak.starts.power import rank as ranks
 
 SENSING = {"centred": True, "plain": False}
 
@@ -241,7 +241,7 @@ def test_scale_minimises_the_absolute_deviations():
     b = 3 * a + np.where(rng.random(101) < 0.3, 1e4, 0.1) * rng.standard_normal(101)
     grid = np.linspace(2, 4, 4001)
     losses = np.abs(grid[:, None] * a - b).sum(axis=1)
-    assert data._scale(a, b) == pytest.approx(grid[np.argmin(losses)], abs=1e-3)
+    assert spectral._scale(a, b) == pytest.approx(grid[np.argmin(losses)], abs=1e-3)
 
 
 # --- data without a signal, and what cannot be started

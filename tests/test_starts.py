@@ -78,7 +78,7 @@ def test_gnp_recovers_a_tensor_from_the_start(n):
 def test_the_space_is_renewed_to_find_what_the_spectrum_hides(monkeypatch):
     case = sensing_case(d=60, r=5, kappa=10.0)
     error = case.recovery_error(gnp.starts.spectral(case.problem, rank=5))
-    monkeypatch.setattr(data, "_ROUNDS", 0)
+    monkeypatch.setattr(spectral, "_ROUNDS", 0)
     first = case.recovery_error(gnp.starts.spectral(case.problem, rank=5))
     assert error < first / 3
     assert first < 0.6

@@ -138,7 +138,7 @@ def test_autodiff_map_of_a_pytree_has_the_dense_gram():
 def test_a_map_without_structure_says_what_it_lacks():
     c = gnp.AutodiffMap(lambda x: x)
     for ask in (c.gram_pinv, c.power_forms):
-        with pytest.raises(gnp.InputError, match="offers image"):
+        with pytest.raises(gnp.InputError, match="offers 'image'"):
             ask(jnp.ones(2), jnp.ones(2))
     with pytest.raises(gnp.InputError, match="right_gram"):
         gnp.SymmetricCP(3).right_gram(jnp.ones((2, 1)))

@@ -64,7 +64,7 @@ def test_polish_is_refused_where_nothing_separates():
 def test_polish_is_kept_only_if_the_objective_falls(monkeypatch):
     """Called corrupted by mistake, good measurements are left out of the fit; the objective notices."""
     case = gnp.instances.tensor_sensing(d=20, r=2, p_fail=0.2)
-    monkeypatch.setattr("gnpolyak.solve.minimize.corrupted", lambda residuals, b: np.arange(300))
+    monkeypatch.setattr("gnpolyak.solve.finish.corrupted", lambda residuals, b: np.arange(300))
     res = gnp.minimize(case.problem, case.x0, tol=1e-6, polish=True)
     assert res.polish_calls > 0
     assert res.value == res.history.best[-1]

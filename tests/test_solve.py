@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.solve.result import _ADVICE
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +280,7 @@ def test_integer_and_list_starts_are_float64(case):
 
 
 def test_every_status_has_advice():
-    assert set(_ADVICE) == set(gnp.Status)
+    assert all(status.advice for status in gnp.Status)
     assert all(status.advice.endswith(".") for status in gnp.Status)
     assert [status for status in gnp.Status if status.success] == [gnp.Status.TARGET_REACHED]
 

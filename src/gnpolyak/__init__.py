@@ -3,15 +3,21 @@
 from gnpolyak import diagnostics, instances, starts
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.version import __version__
+from gnpolyak.problem import capabilities
+from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.composite import Composite, Point, composite
 from gnpolyak.problem.maps import AutodiffMap, Map, SymmetricCP
-from gnpolyak.problem.oracles import native
+from gnpolyak.problem.oracles import Kernel, native
 from gnpolyak.problem.penalties import L1, L2, CustomPenalty, Penalty
 from gnpolyak.problem.sensing import Identity, PowerSensing, Sensing
+from gnpolyak.solve import tables
 from gnpolyak.solve.minimize import minimize
-from gnpolyak.solve.result import History, Result, Status
+from gnpolyak.solve.result import History, Result
 from gnpolyak.steps.iteration import Info, State, init, step
-from gnpolyak.steps.methods import GNP, LMM, Auto, Method, Polyak, ScaledSM
+from gnpolyak.steps.linear import LinearSolver
+from gnpolyak.steps.methods import GNP, LMM, Auto, Method, MetricMethod, Polyak, Proposal, ScaledSM
+from gnpolyak.steps.metrics import Direction, Metric
+from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Known, Level, Restart, Target
 
 __all__ = [
@@ -21,20 +27,27 @@ __all__ = [
     "LMM",
     "Auto",
     "AutodiffMap",
+    "Capability",
     "Composite",
     "CustomPenalty",
+    "Direction",
     "History",
     "Identity",
     "Info",
     "InputError",
+    "Kernel",
     "Known",
     "Level",
+    "LinearSolver",
     "Map",
     "Method",
+    "Metric",
+    "MetricMethod",
     "Penalty",
     "Point",
     "Polyak",
     "PowerSensing",
+    "Proposal",
     "Restart",
     "Result",
     "ScaledSM",
@@ -44,6 +57,7 @@ __all__ = [
     "SymmetricCP",
     "Target",
     "__version__",
+    "capabilities",
     "composite",
     "diagnostics",
     "init",
@@ -52,4 +66,5 @@ __all__ = [
     "native",
     "starts",
     "step",
+    "tables",
 ]

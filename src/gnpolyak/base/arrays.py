@@ -31,11 +31,29 @@ def as_real_array(value: Any, name: str) -> Array:
     InputError
         If the entries are not numbers, are complex, or are not all finite.
     """
+    array = as_array(value, name)
+    if jnp.iscomplexobj(array):
+        raise InputError(
+            given=f"{name} with complex numbers",
+            needed="real numbers",
+            missing="a real representation",
+            advice=f"stack the real and imaginary parts of {name} into a real array, or pass {name}.real",
+        )
+    return array
+
+
+def as_array(value: Any, name: str) -> Array:
+    """Return `value` as a JAX array of its own real or complex floating dtype (float64 for lists and integers).
+
+    Raises
+    ------
+    InputError
+        If the entries are not numbers, or are not all finite.
+    """
     if is_traced(value):
         return jnp.asarray(value)
     array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
-    _require_real(array, name)
-    if not jnp.issubdtype(array.dtype, jnp.floating):
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
         array = np.asarray(array, dtype=np.float64)
     _require_precision(array, name)
     _require_finite(array, name)
@@ -43,11 +61,13 @@ def as_real_array(value: Any, name: str) -> Array:
         return jnp.asarray(array)
 
 
-def as_data(value: Any, name: str) -> Array:
-    """Return an argument of a user's function as a JAX array: floats checked, indices and masks as they are."""
+def as_data(value: Any, name: str) -> Any:
+    """Return a leaf of a user's data: numbers as checked JAX arrays, indices and masks as they are, functions too."""
+    if callable(value):
+        return value
     array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
     if is_traced(value) or array.dtype.kind not in "iub":
-        return as_real_array(value, name)
+        return as_array(value, name)
     with precise(True):
         return jnp.asarray(array)
 
@@ -63,7 +83,7 @@ def as_variable(x0: Tree) -> Tree:
             advice="pass x0 as an array of the variable's shape",
         )
     names = ["x0"] if len(leaves) == 1 else [f"x0 (leaf {i})" for i in range(len(leaves))]
-    checked = [as_real_array(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+    checked = [as_array(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
     return jax.tree.unflatten(structure, checked)
 
 
@@ -80,16 +100,16 @@ def is_jax(tree: Tree) -> bool:
 
 
 def working_dtype(*trees: Tree) -> np.dtype:
-    """Return the dtype in which all floating arrays in the trees can be computed on together."""
-    dtypes = [leaf.dtype for leaf in jax.tree.leaves(trees) if _is_floating(leaf)]
+    """Return the real dtype in which all floating arrays in the trees can be computed on together."""
+    dtypes = [jnp.finfo(leaf.dtype).dtype for leaf in jax.tree.leaves(trees) if _is_inexact(leaf)]
     with precise(True):
         return np.dtype(jnp.result_type(*dtypes))
 
 
 def cast(tree: Tree, dtype: np.dtype) -> Tree:
-    """Return the tree with its floating arrays in `dtype`; other leaves untouched."""
+    """Return the tree with its floating arrays in `dtype`, complex ones with parts of it; other leaves untouched."""
     with precise(True):
-        return jax.tree.map(lambda leaf: leaf.astype(dtype) if _is_other_float(leaf, dtype) else leaf, tree)
+        return jax.tree.map(lambda leaf: leaf.astype(_alike(leaf, dtype)) if _is_inexact(leaf) else leaf, tree)
 
 
 @contextmanager
@@ -119,12 +139,13 @@ def adopt(array: np.ndarray) -> Array:
         return jax.device_put(array, may_alias=True)
 
 
-def _is_floating(leaf: Any) -> bool:
-    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
+def _is_inexact(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.inexact)
 
 
-def _is_other_float(leaf: Any, dtype: np.dtype) -> bool:
-    return _is_floating(leaf) and leaf.dtype != dtype
+def _alike(leaf: Any, dtype: np.dtype) -> np.dtype:
+    """The dtype itself, or the complex one with parts of it for a complex leaf."""
+    return np.result_type(dtype, np.complex64) if jnp.iscomplexobj(leaf) else dtype
 
 
 def _as_numpy(value: Any, name: str) -> np.ndarray:
@@ -135,25 +156,15 @@ def _as_numpy(value: Any, name: str) -> np.ndarray:
     if array.dtype == object or array.dtype.kind in "SUmM":
         raise InputError(
             given=f"{name} of type {type(value).__name__} that is not a rectangular array of numbers",
-            needed="real numbers in an array",
+            needed="numbers in an array",
             missing="a numeric dtype",
             advice=f"convert {name} with numpy.asarray(..., dtype=float) and look at what fails",
         )
     return array
 
 
-def _require_real(array: Any, name: str) -> None:
-    if jnp.issubdtype(array.dtype, jnp.complexfloating):
-        raise InputError(
-            given=f"{name} with complex dtype {array.dtype}",
-            needed="real numbers",
-            missing="a real representation",
-            advice=f"stack the real and imaginary parts of {name} into a real array, or pass {name}.real",
-        )
-
-
 def _require_precision(array: Any, name: str) -> None:
-    if array.dtype not in (np.float32, np.float64):
+    if array.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
         raise InputError(
             given=f"{name} with dtype {array.dtype}",
             needed="float32 or float64",
@@ -163,17 +174,24 @@ def _require_precision(array: Any, name: str) -> None:
 
 
 def _require_finite(array: Any, name: str) -> None:
-    values = np.asarray(array)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(values)):
+    # Counted where the array lives: one on another device or host is not fetched.
+    xp, array = (np, np.asarray(array)) if _is_at_hand(array) else (jnp, array)
+    with np.errstate(over="ignore", invalid="ignore"), precise(True):
+        if np.isfinite(xp.sum(array)):
             return
-    # A sum may also overflow, so only now are the entries looked at one by one.
-    finite = np.isfinite(values)
-    if not finite.all():
-        bad = int(finite.size - finite.sum())
+        # A sum may also overflow, so only now are the entries looked at one by one.
+        bad = int(xp.sum(~xp.isfinite(array)))
+    if bad:
         raise InputError(
-            given=f"{name} with {bad} of {finite.size} entries NaN or infinite",
+            given=f"{name} with {bad} of {array.size} entries NaN or infinite",
             needed="finite numbers",
             missing="a finite value in each of those entries",
             advice=f"remove or mask the measurements behind numpy.argwhere(~numpy.isfinite({name}))",
         )
+
+
+def _is_at_hand(array: Any) -> bool:
+    """Tell whether NumPy can read the array where it is."""
+    if not isinstance(array, jax.Array):
+        return True
+    return array.is_fully_addressable and all(device.platform == "cpu" for device in array.devices())

@@ -1,20 +1,26 @@
-"""Vector-space operations on a variable that may be an array or any pytree of arrays."""
+"""Vector-space operations on a variable that may be an array or any pytree of arrays, real or complex.
+
+A complex array is a vector of real and imaginary parts: ⟨a, b⟩ is the real part of Σ conj(a) b, so that norms, adjoints
+and gradients are those of the real space of twice the dimension.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.flatten_util import ravel_pytree
 
 Tree = Any
 """An array or a pytree of arrays: the type of a variable x and of its subgradients."""
 
 
 def dot(a: Tree, b: Tree) -> Array:
-    """⟨a, b⟩, summed over all leaves."""
-    products = jax.tree.leaves(jax.tree.map(lambda u, v: jnp.sum(u * v), a, b))
+    """⟨a, b⟩, summed over all leaves; a real number."""
+    products = jax.tree.leaves(jax.tree.map(lambda u, v: jnp.sum(jnp.real(jnp.conj(u) * v)), a, b))
     return jnp.stack(products).sum()
 
 
@@ -28,9 +34,27 @@ def add_scaled(a: Tree, scale: Array | float, b: Tree) -> Tree:
     return jax.tree.map(lambda u, v: u + scale * v, a, b)
 
 
+def subtract(a: Tree, b: Tree) -> Tree:
+    """The difference a − b."""
+    return jax.tree.map(lambda u, v: u - v, a, b)
+
+
 def scale(factor: Array | float, a: Tree) -> Tree:
     """The product factor · a."""
     return jax.tree.map(lambda u: factor * u, a)
+
+
+def conjugate(a: Tree) -> Tree:
+    """The complex conjugate of every leaf; a real tree as it is."""
+    return jax.tree.map(jnp.conj, a)
+
+
+def adjoint(transpose: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
+    """The adjoint of a linear map from its transpose, which is what JAX's vjp and linear_transpose give.
+
+    They differ where there are complex numbers: Jᴴv is the conjugate of Jᵀ applied to the conjugate of v.
+    """
+    return lambda v: conjugate(transpose(conjugate(v)))
 
 
 def select(condition: Array, a: Tree, b: Tree) -> Tree:
@@ -52,3 +76,26 @@ def equal(a: Tree, b: Tree) -> Array:
 def is_zero(a: Tree) -> Array:
     """Tell whether every entry of every leaf is exactly zero."""
     return jnp.array([jnp.all(leaf == 0) for leaf in jax.tree.leaves(a)]).all()
+
+
+def size(a: Tree) -> int:
+    """The number of real numbers in the tree; a complex one counts as two."""
+    return sum(leaf.size * (2 if jnp.iscomplexobj(leaf) else 1) for leaf in jax.tree.leaves(a))
+
+
+class _Parts(NamedTuple):
+    real: Array
+    imag: Array
+
+
+def ravel(a: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+    """The tree as one real vector, real parts before imaginary ones, and the way back."""
+    parts = jax.tree.map(lambda leaf: _Parts(leaf.real, leaf.imag) if jnp.iscomplexobj(leaf) else leaf, a)
+    flat, unravel = ravel_pytree(parts)
+    structure = jax.tree.structure(a)
+
+    def back(u: Array) -> Tree:
+        entries = jax.tree.leaves(unravel(u), is_leaf=lambda node: isinstance(node, _Parts))
+        return jax.tree.unflatten(structure, [e.real + 1j * e.imag if isinstance(e, _Parts) else e for e in entries])
+
+    return flat, back

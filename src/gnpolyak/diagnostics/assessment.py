@@ -19,7 +19,8 @@ from gnpolyak.diagnostics.rate import Rate, contraction
 from gnpolyak.diagnostics.sharpness import NO_RATIO, Regularity, Sharpness, regularity, sharpness
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.minimize import minimize
-from gnpolyak.solve.result import Result, Status
+from gnpolyak.solve.result import Result
+from gnpolyak.steps.status import Status
 
 _WIDTH = 80
 _RUNAWAY = {Status.DIVERGED, Status.NON_FINITE, Status.LINEAR_SOLVE_FAILED}

@@ -16,6 +16,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.inputs import Model
 from gnpolyak.diagnostics.structure import image_figures, pinv_figures, relative, right_gram_figures
+from gnpolyak.problem.capabilities import GRAM_PINV, POWER_FORMS, RIGHT_GRAM
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Map
 
@@ -145,7 +146,7 @@ class _Vectors(eqx.Module):
 
 def _map_vectors(c: Map, x: Tree, rng: np.random.Generator) -> _Vectors:
     shape = inputs.image_shape(c, x)
-    powers = "power_forms" in c.offers and isinstance(x, jax.Array)
+    powers = POWER_FORMS in c.offers and isinstance(x, jax.Array)
     return _Vectors(
         inputs.random_like(x, rng),
         inputs.random_like(x, rng),
@@ -165,9 +166,9 @@ def _map_figures(c: Map, x: Tree, vectors: _Vectors) -> dict[str, Array]:
         figures["adjoint"] = _pairing_error(ju, v, u, pull(v))
         figures["gram"] = relative(c.gram(x)(u), pull(ju))
         figures |= image_figures(c, x, trees.add_scaled(x, 0.1, w))
-    if "gram_pinv" in c.offers:
+    if GRAM_PINV in c.offers:
         figures |= pinv_figures(c, x, u, w)
-    if "right_gram" in c.offers and isinstance(x, jax.Array):
+    if RIGHT_GRAM in c.offers and isinstance(x, jax.Array):
         figures |= right_gram_figures(c, x, u)
     if rows is not None:
         figures["power_forms"] = _pullback_error(lambda y: c.power_forms(y, rows), x, u, rows[:, 0])

@@ -13,6 +13,7 @@ from jax import Array
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import AutodiffMap, Map
 
@@ -71,7 +72,7 @@ def _forward_derivatives(c: Map) -> Iterator[None]:
 
 def image_shape(c: Map, x: Tree) -> tuple[int, ...] | None:
     """The shape of c(x), found without forming it; None if the map does not offer it or it is too large to form."""
-    if "image" not in c.offers:
+    if IMAGE not in c.offers:
         return None
     shape = jax.eval_shape(c, x).shape
     return shape if np.prod(shape, dtype=float) <= LARGEST_ARRAY else None

@@ -19,6 +19,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.lanczos import lanczos
 from gnpolyak.problem.composite import Composite
+from gnpolyak.steps.linear import Automatic
 from gnpolyak.steps.metrics import GaussNewton
 
 RADII = (1e-1, 1e-2, 1e-3)
@@ -158,15 +159,15 @@ def _measured_gram(problem: Composite, x: Tree, u: Array) -> Array:
 
 def _gauss_newton(problem: Composite, x: Tree, g: Tree) -> Tree:
     """(JᵀJ)†g."""
-    spread = GaussNewton().spread(problem, x, jax.tree.map(lambda leaf: leaf[None], g), jnp.zeros(()))
-    return jax.tree.map(lambda leaf: leaf[0], spread)
+    solved = Automatic().solve_many(problem, x, jax.tree.map(lambda leaf: leaf[None], g), 0.0)
+    return jax.tree.map(lambda leaf: leaf[0], solved)
 
 
 @jax.jit
 def _gauss_newton_images(problem: Composite, x: Tree, weights: Array) -> Tree:
     """J†Aᵀξ for each row ξ."""
     _, pullback = problem.sensing.measure(problem.map, x)
-    return GaussNewton().spread(problem, x, lax.map(pullback, weights), jnp.zeros(()))
+    return Automatic().solve_many(problem, x, lax.map(pullback, weights), 0.0)
 
 
 @jax.jit
@@ -178,7 +179,7 @@ def _observed(problem: Composite, solution: Tree, target: Array, points: Tree) -
         point = problem.evaluate(x)
         measured, _ = problem.sensing.measure(problem.map, x)
         gap = point.value - target
-        decrement = GaussNewton().direction(problem, point, gap).decrement
+        decrement = GaussNewton(Automatic()).direction(problem, point, gap).decrement
         return _Observation(
             gap=gap,
             distance=problem.map.distance(x, solution),

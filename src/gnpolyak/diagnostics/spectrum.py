@@ -14,6 +14,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.inputs import LARGEST_ARRAY, Model
+from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.maps import Map
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -83,8 +84,7 @@ def spectrum(model: Model, x: Tree) -> Spectrum:
     12
     """
     with inputs.on_the_map(model, x) as (c, point):
-        if "image" not in c.offers:
-            raise c.lacking("image")
+        c.require(IMAGE, "a spectrum of its Jacobian", "use gnpolyak.diagnostics.jacobian_rank, which forms nothing")
         shape = (int(np.prod(jax.eval_shape(c, point).shape)), inputs.size(point))
         if shape[0] * shape[1] > LARGEST_ARRAY:
             raise InputError(

@@ -13,7 +13,7 @@ import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.environment import commit, oracle, processor, versions
-from gnpolyak.paper.authors import remembering
+from gnpolyak.paper.authors import WarmStartedGNP
 from gnpolyak.paper.rows import IDENTITY, Trace, identity, recorded
 from gnpolyak.paper.specs import Contender, Curve, Setting
 
@@ -42,6 +42,15 @@ def run(curve: Curve, jobs: int = 1, watch: Callable[[gnp.Result], Any] | None =
     return Trace(facts, kept + 1, res.history.seconds[kept], gap[kept], best[kept])
 
 
+_METHODS: dict[str, Any] = {
+    "gnp": gnp.GNP,
+    "gnp-authors": WarmStartedGNP,
+    "scaledsm": gnp.ScaledSM,
+    "polyak": gnp.Polyak,
+    "auto": gnp.Auto,
+}
+
+
 def _instance(setting: Setting, seed: int) -> gnp.instances.Instance:
     """The instance, kept for the next curve on it; the one before it is dropped first: it may fill gigabytes."""
     if (setting, seed) not in _latest:
@@ -52,14 +61,11 @@ def _instance(setting: Setting, seed: int) -> gnp.instances.Instance:
 
 def _solve(curve: Curve, case: gnp.instances.Instance, watch: Callable[[gnp.Result], Any] | None) -> gnp.Result:
     contender = curve.contender
-    problem, x0, method = case.problem, case.x0, _method(contender)
-    if contender.method == "gnp-authors":
-        problem, x0, method = remembering(problem, x0, contender.fraction)
     return uninterrupted(
         gnp.minimize(
-            problem,
-            x0,
-            method,
+            case.problem,
+            case.x0,
+            _METHODS[contender.method](fraction=contender.fraction),
             **_rule(contender, case.target),
             tol=contender.tol,
             max_calls=curve.max_calls,
@@ -74,11 +80,6 @@ def uninterrupted(res: gnp.Result) -> gnp.Result:
     if res.status is gnp.Status.INTERRUPTED:
         raise KeyboardInterrupt
     return res
-
-
-def _method(contender: Contender) -> Any:
-    named = {"gnp": gnp.GNP, "gnp-authors": gnp.GNP, "scaledsm": gnp.ScaledSM, "polyak": gnp.Polyak, "auto": gnp.Auto}
-    return named[contender.method](fraction=contender.fraction)
 
 
 def _rule(contender: Contender, target: float) -> dict[str, Any]:

@@ -7,13 +7,15 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.maps import AutodiffMap, Map
+from gnpolyak.problem.oracles import KERNELS, Kernel
 from gnpolyak.problem.penalties import Penalty
 from gnpolyak.problem.sensing import Identity, Sensing
 
@@ -24,6 +26,9 @@ class Point(eqx.Module):
     x: Tree
     value: Array
     subgradient: Tree
+    """g = Jᵀ(Aᵀv)."""
+    v: Array | None = None
+    """The element of ∂h at the measurements that g was made of; None where a fused oracle never formed it."""
 
 
 class Composite(eqx.Module):
@@ -47,34 +52,40 @@ class Composite(eqx.Module):
 
     def evaluate(self, x: Tree) -> Point:
         """One oracle call: f(x) and g = Jᵀ(Aᵀv) for one v ∈ ∂h(A(c(x)))."""
-        return Point(x, *self.sensing.evaluate(self.map, self.penalty, x))
+        kernel = self.kernel(x)
+        if kernel is not None:
+            return Point(x, *kernel.evaluate(self.map, self.sensing, self.penalty, x))
+        z, pullback = self.sensing.measure(self.map, x)
+        v = self.penalty.subgradient(z)
+        return Point(x, self.penalty.value(z), pullback(v), v)
 
-    def image_subgradient(self, x: Tree) -> Array:
-        """The subgradient v of h at the image c(x) itself, where the image is what is measured."""
-        return self.penalty.subgradient(self.map(x))
+    def kernel(self, x: Tree) -> Kernel | None:
+        """The fused oracle that serves this problem at x, if there is one."""
+        kernel = KERNELS.get((type(self.map), type(self.sensing), type(self.penalty)))
+        served = kernel is not None and kernel.serves(self.map, self.sensing, self.penalty, x)
+        return kernel if served else None
+
+    def image_subgradient(self, point: Point) -> Array | None:
+        """Aᵀv as an array like the image, for the v of the point; None where no image is formed, or v is not known."""
+        if point.v is None or self.sensing.needs is not IMAGE:
+            return None
+        return self.sensing.to_image(self.map(point.x), point.v)
 
     def cast(self, dtype: np.dtype) -> Composite:
-        """The problem with its numbers in `dtype`, except those a sensing operator was asked to store otherwise."""
-        return Composite(arrays.cast(self.map, dtype), arrays.cast(self.penalty, dtype), self.sensing.cast(dtype))
-
-    @property
-    def offers(self) -> frozenset[str]:
-        """What a metric may ask of this problem: the map's structure, with the image only if it is measured."""
-        measured = {"image"} if self.sensing.needs == "image" else set()
-        return (self.map.offers - {"image"}) | (self.map.offers & measured)
+        """The problem with its numbers in `dtype`, except those that a part was asked to store otherwise."""
+        return Composite(self.map.cast(dtype), self.penalty.cast(dtype), self.sensing.cast(dtype))
 
     @property
     def label(self) -> str:
         """How errors and summaries call this problem."""
-        return f"{type(self.penalty).__name__} of {self.sensing.label} of {self.map.label}"
+        return f"{self.penalty.label} of {self.sensing.label} of {self.map.label}"
 
     def check(self, x: Tree) -> None:
         """Raise InputError unless the parts fit each other and x, without computing or compiling anything."""
-        if self.sensing.needs not in self.map.offers:
-            raise self.map.lacking(self.sensing.needs)
+        self.map.require(self.sensing.needs, self.sensing.label)
         self.map.check(x)
         self.sensing.check(x)
-        z = _measurements.eval_shape(self, x)
+        z = _traced_measurements(self, x)
         self.penalty.check(z.shape)
         _check_penalty(self.penalty, z)
 
@@ -90,11 +101,33 @@ def _penalised(penalty: Penalty, z: Array) -> tuple[Array, Array]:
     return penalty.value(z), penalty.subgradient(z)
 
 
+def _traced_measurements(problem: Composite, x: Tree) -> jax.ShapeDtypeStruct:
+    try:
+        z = _measurements.eval_shape(problem, x)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            given=f"{problem.sensing.label} of {problem.map.label}",
+            needed="measurements that JAX can trace at x",
+            missing=f"a clean trace: {type(error).__name__}: {str(error).partition(chr(10))[0]}",
+            advice="apply the operator to the image of x0 yourself, and compare the shapes",
+        ) from error
+    if jnp.issubdtype(z.dtype, jnp.complexfloating):
+        raise InputError(
+            given=f"{problem.sensing.label} of {problem.map.label}, whose measurements are complex",
+            needed="real measurements, which a penalty compares with real data",
+            missing="a real number for each measurement",
+            advice="measure real and imaginary parts, or intensities, by themselves",
+        )
+    return z
+
+
 def _check_penalty(penalty: Penalty, z: jax.ShapeDtypeStruct) -> None:
     value, v = _penalised.eval_shape(penalty, z)
     if value.shape != () or v.shape != z.shape:
         raise InputError(
-            given=f"{type(penalty).__name__} with a value of shape {value.shape} and a subgradient of shape {v.shape}",
+            given=f"{penalty.label} with a value of shape {value.shape} and a subgradient of shape {v.shape}",
             needed=f"a scalar value and a subgradient of the measurements' shape {z.shape}",
             missing="matching shapes",
             advice="sum inside the value, and return one number per measurement from the subgradient",
@@ -118,8 +151,9 @@ def composite(
         Your h, such as ``L1(b)``.
     sensing : Sensing, optional
         Linear measurements A between the two; by default the image itself.
-    args : tuple of array_like
-        Data for the model, called as ``model(x, *args)``. See `AutodiffMap` for why to prefer this to a closure.
+    args : tuple
+        Data for the model, called as ``model(x, *args)``: arrays, or any pytrees of them. See `AutodiffMap` for why to
+        prefer this to a closure.
 
     Returns
     -------

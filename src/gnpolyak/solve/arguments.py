@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
-from gnpolyak import starts
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.sensing import PowerSensing
 from gnpolyak.steps.methods import Method
-from gnpolyak.steps.targets import Known, Level, Restart, Target
+from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
+from gnpolyak.steps.targets.base import Settings
+
+# The tol that `minimize` and every rule have by default.
+_TOL = Target.__dataclass_fields__["tol"].default
 
 
-def target_rule(
-    problem: Composite,
-    method: Method,
-    *,
-    target: float | None,
-    lower_bound: float | None,
-    strategy: str | None,
-    inner: int,
-    outer: int,
-    tol: float,
-) -> Target:
-    """The rule that the arguments of `minimize` ask for."""
+def check_problem(problem: Any) -> None:
+    """Raise InputError unless this is a problem."""
     if not isinstance(problem, Composite):
         raise InputError(
             given=f"a problem of type {type(problem).__name__}",
@@ -35,6 +28,10 @@ def target_rule(
             missing="the map and the penalty",
             advice="make one with gnpolyak.composite(model, gnpolyak.L1(b))",
         )
+
+
+def target_rule(problem: Composite, target: Any, lower_bound: Any, strategy: Any, settings: Settings) -> Target:
+    """The rule that the arguments of `minimize` ask for."""
     if target is not None and (lower_bound is not None or strategy is not None):
         raise InputError(
             given=f"target={target!r} together with lower_bound={lower_bound!r}, strategy={strategy!r}",
@@ -42,22 +39,28 @@ def target_rule(
             missing="one decision",
             advice="drop target if it is only a bound; drop the other two if it is the optimum",
         )
-    if target is not None:
-        rule: Target = Known(_as_float(target), tol=tol)
-    elif strategy in (None, "level"):
-        # Several cuts make more of each step, so a level that is out of reach shows sooner.
-        rule = Level(_lower_bound(problem, lower_bound), 4 if method.cuts == 1 else 2, tol=tol)
-    elif strategy == "restart":
-        rule = Restart(_lower_bound(problem, lower_bound), inner, outer, tol=tol)
+    if isinstance(target, Target):
+        # A tol of its own goes with the rule, unless minimize was given another one.
+        rule = target if settings.tol == _TOL else dataclasses.replace(target, tol=settings.tol)
+    elif target is not None:
+        rule = Known(_as_float(target), tol=settings.tol)
     else:
+        rule = _strategy(strategy).from_bound(_lower_bound(problem, lower_bound), settings)
+    rule.check()
+    return rule
+
+
+def _strategy(name: Any) -> type[Target]:
+    if name is None:
+        return Level
+    if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(
-            given=f"strategy={strategy!r}",
-            needed="'level' or 'restart'",
+            given=f"strategy={name!r}",
+            needed=f"one of {', '.join(map(repr, STRATEGIES))}",
             missing="a known strategy",
             advice="leave strategy out for the default, 'level'",
         )
-    rule.check()
-    return rule
+    return STRATEGIES[name]
 
 
 def _as_float(number: Any) -> Any:
@@ -75,18 +78,6 @@ def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
             advice="pass target=, or lower_bound=, or construct the penalty with infimum=",
         )
     return _as_float(bound)
-
-
-def start(problem: Composite, rank: int | str) -> np.ndarray:
-    """A start from the data alone, where the problem is one of those that have one."""
-    if not isinstance(problem.sensing, PowerSensing):
-        raise InputError(
-            given=f"no x0 for {problem.label}",
-            needed="a start",
-            missing="x0: only power measurements can be started from the data alone",
-            advice="pass x0, of the shape of the variable; a least-squares fit is often near enough",
-        )
-    return starts.spectral(problem, rank)
 
 
 def checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, np.dtype]:

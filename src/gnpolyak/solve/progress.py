@@ -11,11 +11,8 @@ from gnpolyak.solve.result import Result
 
 
 @contextmanager
-def progress_bar(shown: bool, max_calls: int, name: str) -> Iterator[Callable[[Result], Any] | None]:
-    """Yield a function that shows a Result so far, or None when nothing is to be shown."""
-    if not shown:
-        yield None
-        return
+def progress_bar(max_calls: int, name: str) -> Iterator[Callable[[Result], Any]]:
+    """Yield a function that shows a Result so far."""
     try:
         from rich import progress
     except ImportError as error:

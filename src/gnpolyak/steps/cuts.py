@@ -21,37 +21,60 @@ _RIDGE = 1e4
 _REACH = 5.0
 
 
-class Bundle(eqx.Module):
-    """The last k evaluated points, stacked along a leading axis, the newest first."""
+class Cut(eqx.Module):
+    """What one point says about all others: f(y) ≈ value + ⟨subgradient, y − x⟩."""
 
-    points: Point
+    x: Tree
+    value: Array
+    subgradient: Tree
+
+    @classmethod
+    def at(cls, point: Point) -> Cut:
+        """The cut of an evaluated point."""
+        return cls(point.x, point.value, point.subgradient)
+
+    def height(self, y: Tree) -> Array:
+        """The value of the cut at y."""
+        return self.value + trees.dot(self.subgradient, trees.subtract(y, self.x))
+
+
+class Bundle(eqx.Module):
+    """The cuts of the last k evaluated points, stacked along a leading axis, the newest first."""
+
+    cuts: Cut
     filled: Array
-    """Which of the k places hold a point."""
+    """Which of the k places hold a cut."""
 
 
 def begin(size: int, point: Point) -> Bundle:
-    """A bundle of `size` places that holds one point."""
-    points = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (size, *leaf.shape)), point)
-    return Bundle(points, jnp.arange(size) == 0)
+    """A bundle of `size` places that holds one cut."""
+    cuts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (size, *leaf.shape)), Cut.at(point))
+    return Bundle(cuts, jnp.arange(size) == 0)
 
 
 def push(bundle: Bundle, point: Point) -> Bundle:
-    """The bundle with a new point in front and the oldest dropped; unchanged by a point that is not finite."""
-    points = jax.tree.map(lambda old, new: jnp.concatenate([new[None], old[:-1]]), bundle.points, point)
-    pushed = Bundle(points, jnp.concatenate([jnp.ones(1, bool), bundle.filled[:-1]]))
-    return trees.select(trees.all_finite(point), pushed, bundle)
+    """The bundle with a new cut in front and the oldest dropped; unchanged by a point that is not finite."""
+    cut = Cut.at(point)
+    cuts = jax.tree.map(lambda old, new: jnp.concatenate([new[None], old[:-1]]), bundle.cuts, cut)
+    pushed = Bundle(cuts, jnp.concatenate([jnp.ones(1, bool), bundle.filled[:-1]]))
+    return trees.select(trees.all_finite(cut), pushed, bundle)
 
 
-def ahead(bundle: Bundle, point: Point) -> Bundle:
-    """The bundle with the point to step from in front, wherever in the bundle that point was, if at all."""
-    again = jax.vmap(lambda p: trees.equal(p.x, point.x))(bundle.points)
-    points = jax.tree.map(lambda old, own: jnp.concatenate([own[None], old]), bundle.points, point)
-    return Bundle(points, jnp.concatenate([jnp.ones(1, bool), bundle.filled & ~again]))
+def from_here(bundle: Bundle, point: Point) -> Bundle:
+    """The bundle with the cut of the point to step from in a new first place.
+
+    That point need not be the newest, since a target rule may go back to a better one. Where its cut is in the bundle
+    already, the older copy counts as an empty place.
+    """
+    cut = Cut.at(point)
+    copies = jax.vmap(lambda old: trees.equal(old.x, cut.x))(bundle.cuts)
+    cuts = jax.tree.map(lambda old, own: jnp.concatenate([own[None], old]), bundle.cuts, cut)
+    return Bundle(cuts, jnp.concatenate([jnp.ones(1, bool), bundle.filled & ~copies]))
 
 
-def heights(bundle: Bundle, x: Tree) -> Array:
-    """The value of each cut at x, f_j + ⟨g_j, x − x_j⟩."""
-    return jax.vmap(lambda p: p.value + trees.dot(p.subgradient, trees.add_scaled(x, -1.0, p.x)))(bundle.points)
+def heights(bundle: Bundle, y: Tree) -> Array:
+    """The value of each cut at y."""
+    return jax.vmap(lambda cut: cut.height(y))(bundle.cuts)
 
 
 def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Array, Array]:
@@ -70,8 +93,8 @@ def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Ar
     sound : Array
         Whether the cuts have a common point in reach; if not, the first alone is to be used.
     """
-    point = jax.tree.map(lambda leaf: leaf[0], bundle.points)
-    g = bundle.points.subgradient
+    point = jax.tree.map(lambda leaf: leaf[0], bundle.cuts)
+    g = bundle.cuts.subgradient
     matrix = jax.vmap(lambda a: jax.vmap(lambda b: trees.dot(a, b))(directions))(g)
     height = heights(bundle, point.x)
     size = jnp.sqrt(jnp.maximum(jnp.diag(matrix), 0.0))

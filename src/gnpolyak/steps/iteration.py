@@ -9,10 +9,8 @@ from jax import Array, lax
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
-from gnpolyak.solve.result import Status
-from gnpolyak.steps import cuts
-from gnpolyak.steps.methods import Method
-from gnpolyak.steps.metrics import Direction
+from gnpolyak.steps.methods import Memory, Method, Proposal
+from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Aim, Target
 
 # Rounding in a value, in units of eps times the size of the numbers summed.
@@ -33,8 +31,8 @@ class State(eqx.Module):
     """The point of the smallest value so far."""
     aim: Aim
     """The target rule's own state."""
-    bundle: cuts.Bundle | None
-    """The last points evaluated, for a method of several cuts."""
+    memory: Memory
+    """The method's own state."""
     first_gap: Array
     calls: Array
     idle: Array
@@ -67,12 +65,13 @@ def init(problem: Composite, method: Method, target: Target, x0: Tree) -> State:
         Such as ``Known(0.0)`` or ``Level(lower_bound=0.0)``.
     x0 : array or pytree
     """
+    method, target = _suited(problem, method, target, x0)
     start = problem.evaluate(x0)
     state = State(
         point=start,
         best=start,
         aim=target.init(start),
-        bundle=cuts.begin(method.cuts, start) if method.cuts > 1 else None,
+        memory=method.init(problem, start),
         first_gap=start.value - target.stated(),
         calls=jnp.ones((), jnp.int32),
         idle=jnp.zeros((), jnp.int32),
@@ -100,23 +99,30 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     state : State
     info : Info
     """
+    method, target = _suited(problem, method, target, state.point.x)
     gap = jnp.maximum(state.point.value - target.level(state.aim), 0.0)
-    direction = method.metric.direction(problem, state.point, gap)
+    proposal = method.propose(problem, state.point, state.memory, gap, target.fraction)
     return lax.cond(
-        (state.status == Status.RUNNING) & _is_solved(direction),
-        lambda: _advance(problem, method, target, state, direction),
-        lambda: _retreat(target, state, direction),
+        (state.status == Status.RUNNING) & proposal.solved,
+        lambda: _advance(problem, method, target, state, proposal),
+        lambda: _retreat(target, state, proposal),
     )
 
 
-def _retreat(target: Target, state: State, direction: Direction) -> tuple[State, Info]:
-    """Without a usable direction: let a rule that recovers go back to the best point, else stop. No oracle call."""
-    info = Info(state.point.value, jnp.zeros_like(direction.decrement), direction.inner_iterations, direction.residual)
+def _suited(problem: Composite, method: Method, target: Target, x: Tree) -> tuple[Method, Target]:
+    """The method and the rule with what they leave open decided; `minimize` has done so already."""
+    method = method.suited(problem, x)
+    return method, target.suited(method.breadth)
+
+
+def _retreat(target: Target, state: State, proposal: Proposal) -> tuple[State, Info]:
+    """Without a usable proposal: let a rule that recovers go back to the best point, else stop. No oracle call."""
+    info = Info(state.point.value, jnp.zeros_like(proposal.step), proposal.inner_iterations, proposal.residual)
     running = state.status == Status.RUNNING
     failed = _with_status(state, jnp.where(running, Status.LINEAR_SOLVE_FAILED, state.status))
     if not target.recovers:
         return failed, info
-    lost = Point(state.point.x, jnp.full_like(state.point.value, jnp.nan), state.point.subgradient)
+    lost = eqx.tree_at(lambda p: p.value, state.point, jnp.full_like(state.point.value, jnp.nan))
     aim, onward = target.advance(state.aim, lost, state.best)
     back = eqx.tree_at(lambda s: (s.aim, s.point), state, (aim, onward))
     elsewhere = ~trees.equal(state.point.x, state.best.x)
@@ -124,10 +130,9 @@ def _retreat(target: Target, state: State, direction: Direction) -> tuple[State,
 
 
 def _advance(
-    problem: Composite, method: Method, target: Target, state: State, direction: Direction
+    problem: Composite, method: Method, target: Target, state: State, proposal: Proposal
 ) -> tuple[State, Info]:
-    x, gamma = _move(problem, method, target, state, direction)
-    point = problem.evaluate(x)
+    point = problem.evaluate(proposal.x)
     improved = point.value < state.best.value
     best = trees.select(improved, point, state.best)
     aim, onward = target.advance(state.aim, point, best)
@@ -135,31 +140,15 @@ def _advance(
         point=onward,
         best=best,
         aim=aim,
-        bundle=None if state.bundle is None else cuts.push(state.bundle, point),
+        memory=method.observe(proposal.memory, point),
         first_gap=state.first_gap,
         calls=state.calls + 1,
         idle=jnp.where(improved, 0, state.idle + 1),
         status=state.status,
     )
-    stuck = trees.equal(x, state.point.x)
-    status = _judge(problem, target, moved, stuck)
-    return _with_status(moved, status), Info(point.value, gamma, direction.inner_iterations, direction.residual)
-
-
-def _move(problem: Composite, method: Method, target: Target, state: State, direction: Direction) -> tuple[Tree, Array]:
-    """Where the step leads, and its size."""
-    point, bundle = state.point, state.bundle
-    fraction = target.fraction if method.fraction is None else method.fraction
-    gap = fraction * jnp.maximum(point.value - target.level(state.aim), 0.0)
-    gamma = gap / direction.decrement
-    single = trees.add_scaled(point.x, -gamma, direction.s)
-    if bundle is None:
-        return single, gamma
-    bundle = cuts.ahead(bundle, point)
-    spread = method.metric.spread(problem, point.x, bundle.points.subgradient, direction.damping)
-    step, total, sound = cuts.displacement(bundle, spread, gap)
-    several = trees.add_scaled(point.x, -1.0, step)
-    return trees.select(sound, several, single), jnp.where(sound, total, gamma)
+    stuck = trees.equal(proposal.x, state.point.x)
+    info = Info(point.value, proposal.step, proposal.inner_iterations, proposal.residual)
+    return _with_status(moved, _judge(problem, target, moved, stuck)), info
 
 
 def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool = False) -> Array:
@@ -187,12 +176,6 @@ def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool
     codes, conditions = zip(*reasons, strict=True)
     choices = [jnp.asarray(code, jnp.int32) for code in codes]
     return jnp.select([jnp.asarray(c) for c in conditions], choices, jnp.asarray(target.verdict(state.aim), jnp.int32))
-
-
-def _is_solved(direction: Direction) -> Array:
-    """Tell whether the true residual is small enough to trust the direction; NaN is not."""
-    largest = float(jnp.finfo(direction.residual.dtype).eps) ** 0.4
-    return (direction.residual <= largest) & (direction.decrement > 0) & trees.all_finite(direction.s)
 
 
 def _with_status(state: State, status: Array) -> State:

@@ -7,42 +7,123 @@ import dataclasses
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
+from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.composite import Composite
-from gnpolyak.steps.metrics import Euclidean, GaussNewton, Metric, RightGram
+from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.steps import cuts as bundles
+from gnpolyak.steps.linear import Automatic, LinearSolver, as_solver, configured
+from gnpolyak.steps.metrics import Direction, Euclidean, GaussNewton, Metric, RightGram
 
 MOST_CUTS = 10
+Memory = Any
+"""What a method keeps from one step to the next, a pytree of its own choosing."""
+
+
+class Proposal(eqx.Module):
+    """Where a method would go next."""
+
+    x: Tree
+    memory: Memory
+    step: Array
+    """The step size γ."""
+    inner_iterations: Array
+    residual: Array
+    """The true residual of the inner linear system, relative."""
+    solved: Array
+    """Whether x may be trusted: if not, no oracle call is spent on it."""
 
 
 class Method(eqx.Module):
+    """A way to propose the next point, which may keep a memory of its own between steps."""
+
+    name: ClassVar[str]
+
+    def init(self, problem: Composite, start: Point) -> Memory:
+        """The memory at the evaluated start; nothing by default."""
+        return None
+
+    @abc.abstractmethod
+    def propose(self, problem: Composite, point: Point, memory: Memory, gap: Array, fraction: float) -> Proposal:
+        """The next point, from one that lies `gap` above the level aimed at; the target rule would go `fraction`."""
+
+    def observe(self, memory: Memory, point: Point) -> Memory:
+        """The memory after the proposed point was evaluated; unchanged by default."""
+        return memory
+
+    def suited(self, problem: Composite, x: Tree) -> Method:
+        """Return the method with what it leaves open chosen for the problem, once for the whole solve."""
+        return self
+
+    def check(self, problem: Composite, x: Tree) -> None:
+        """Raise InputError when this method cannot run on the problem at x."""
+
+    @property
+    def breadth(self) -> int:
+        """How many points' worth of information a step uses: 1 unless the method says otherwise."""
+        return 1
+
+    @property
+    def label(self) -> str:
+        """How summaries call this method."""
+        return self.name
+
+
+class MetricMethod(Method):
     """x ← x − θ (f − target)/⟨g, s⟩ s with s = G(x)†g, for the metric G that a subclass names.
 
     Parameters
     ----------
     fraction : float, optional
         θ in [½, 1]; by default what the target rule prescribes (1 for a known optimum, ½ for restarts).
-    cuts : int
-        How many of the last points' cuts a step has to satisfy, 1 to 10. One is the method of the literature.
+    cuts : int, optional
+        How many of the last points' cuts a step has to satisfy, 1 to 10. One is the method of the literature; None
+        leaves the number to the method.
     """
 
-    name: ClassVar[str]
     fraction: float | None = eqx.field(default=None, kw_only=True)
-    cuts: int = eqx.field(static=True, default=1, kw_only=True)
+    cuts: int | None = eqx.field(static=True, default=1, kw_only=True)
 
     @property
     @abc.abstractmethod
     def metric(self) -> Metric:
         """G."""
 
-    def suited(self, problem: Composite, x: Tree) -> Method:
-        """Return the method with what it leaves open chosen for the problem."""
-        return self
+    def init(self, problem: Composite, start: Point) -> bundles.Bundle | None:
+        return bundles.begin(self.cuts, start) if self.cuts is not None and self.cuts > 1 else None
+
+    def propose(self, problem: Composite, point: Point, memory: Memory, gap: Array, fraction: float) -> Proposal:
+        direction = self.metric.direction(problem, point, gap)
+        theta = fraction if self.fraction is None else self.fraction
+        x, gamma = self._move(problem, point, memory, theta * gap, direction)
+        return Proposal(x, memory, gamma, direction.inner_iterations, direction.residual, is_solved(direction))
+
+    def observe(self, memory: bundles.Bundle | None, point: Point) -> bundles.Bundle | None:
+        return None if memory is None else bundles.push(memory, point)
+
+    def _move(
+        self, problem: Composite, point: Point, bundle: bundles.Bundle | None, gap: Array, direction: Direction
+    ) -> tuple[Tree, Array]:
+        """Where the step leads, and its size."""
+        gamma = gap / direction.decrement
+        single = trees.add_scaled(point.x, -gamma, direction.s)
+        if bundle is None:
+            return single, gamma
+        bundle = bundles.from_here(bundle, point)
+        directions = self.metric.directions(problem, point.x, bundle.cuts.subgradient, direction.damping)
+        step, total, sound = bundles.displacement(bundle, directions, gap)
+        several = trees.subtract(point.x, step)
+        return trees.select(sound, several, single), jnp.where(sound, total, gamma)
+
+    def suited(self, problem: Composite, x: Tree) -> MetricMethod:
+        return self if self.cuts is not None else dataclasses.replace(self, cuts=1)
 
     def check(self, problem: Composite, x: Tree) -> None:
-        """Raise InputError when this method cannot run on the problem at x."""
         real = isinstance(self.fraction, (int, float, np.number))
         if self.fraction is not None and not (real and 0.5 <= self.fraction <= 1.0):
             raise InputError(
@@ -51,7 +132,8 @@ class Method(eqx.Module):
                 missing="a step the convergence theorem covers",
                 advice="leave it at None for the target rule's own choice",
             )
-        if not isinstance(self.cuts, int) or isinstance(self.cuts, bool) or not 1 <= self.cuts <= MOST_CUTS:
+        whole = isinstance(self.cuts, int) and not isinstance(self.cuts, bool)
+        if self.cuts is not None and not (whole and 1 <= self.cuts <= MOST_CUTS):
             raise InputError(
                 given=f"cuts={self.cuts!r}",
                 needed=f"a whole number of cuts from 1 to {MOST_CUTS}",
@@ -60,8 +142,16 @@ class Method(eqx.Module):
             )
         self.metric.check(problem, x)
 
+    @property
+    def breadth(self) -> int:
+        return self.cuts or 1
 
-class Polyak(Method):
+    @property
+    def label(self) -> str:
+        return f"{self.name} ({self.cuts} cut{'s' * (self.cuts != 1)})"
+
+
+class Polyak(MetricMethod):
     """The subgradient method with Polyak's step, G = I. Its rate depends on the conditioning of c."""
 
     name: ClassVar[str] = "polyak"
@@ -71,7 +161,7 @@ class Polyak(Method):
         return Euclidean()
 
 
-class ScaledSM(Method):
+class ScaledSM(MetricMethod):
     """The scaled subgradient method, s = G (XᵀX)⁻¹, for maps with a right Gram.
 
     Parameters
@@ -88,19 +178,25 @@ class ScaledSM(Method):
         return RightGram(self.damped)
 
 
-class GNP(Method):
+class GNP(MetricMethod):
     """Gauss–Newton–Polyak, s = J†v (the paper's Algorithm 1). Its rate depends only on h along the image of c.
 
     Parameters
     ----------
-    solver, rtol, max_inner
-        As for `gnpolyak.metrics.GaussNewton`.
+    solver : {"auto", "closed", "cg", "lsmr", "dense"} or LinearSolver
+        ``"closed"`` uses the map's own closed form; ``"cg"`` the paper's conjugate gradients on JᵀJ from zero;
+        ``"lsmr"`` LSMR on J, which does not square its condition number; ``"dense"`` forms J and factorises it.
+        ``"auto"`` takes the closed form where there is one, else dense up to 64 variables, else LSMR.
+    rtol : float, optional
+        Relative tolerance of the iterative solvers; near the rounding unit by default.
+    max_inner : int, optional
+        Most iterations of the iterative solvers; by default ten times the number of variables, at most 5,000.
     fraction, cuts
-        As for `Method`.
+        As for `MetricMethod`.
     """
 
     name: ClassVar[str] = "gnp"
-    solver: str = eqx.field(static=True, default="auto")
+    solver: LinearSolver | str = eqx.field(converter=as_solver, default_factory=Automatic)
     rtol: float | None = eqx.field(static=True, default=None)
     max_inner: int | None = eqx.field(static=True, default=None)
 
@@ -108,13 +204,34 @@ class GNP(Method):
 
     @property
     def metric(self) -> Metric:
-        return GaussNewton(self.solver, self.rtol, self.max_inner, self.damping)
+        return GaussNewton(self._configured(), self.damping)
+
+    def _configured(self) -> LinearSolver:
+        return configured(as_solver(self.solver), self.rtol, self.max_inner)
+
+    def suited(self, problem: Composite, x: Tree) -> GNP:
+        solver = self._configured().suited(problem, x)
+        return dataclasses.replace(self, solver=solver, cuts=self._cuts(solver) if self.cuts is None else self.cuts)
+
+    def _cuts(self, solver: LinearSolver) -> int:
+        return 1
+
+    def check(self, problem: Composite, x: Tree) -> None:
+        whole = isinstance(self.max_inner, int) and not isinstance(self.max_inner, bool)
+        if self.max_inner is not None and not (whole and self.max_inner >= 1):
+            raise InputError(
+                given=f"max_inner={self.max_inner!r}",
+                needed="a whole number of at least 1",
+                missing="a valid limit",
+                advice="leave it out for ten times the number of variables",
+            )
+        super().check(problem, x)
 
 
 class LMM(GNP):
     """Damped Gauss–Newton–Polyak, s = (JᵀJ + λI)⁻¹Jᵀv, with λ tied to the gap: for ranks that are too large.
 
-    See `gnpolyak.metrics.GaussNewton` for λ, which has no constant to tune.
+    See `gnpolyak.steps.metrics.GaussNewton` for λ, which has no constant to tune.
     """
 
     name: ClassVar[str] = "lmm"
@@ -126,16 +243,16 @@ class Auto(GNP):
 
     name: ClassVar[str] = "auto"
     damping: ClassVar[str] = "auto"
-    cuts: int = eqx.field(static=True, default=5, kw_only=True)
+    cuts: int | None = eqx.field(static=True, default=None, kw_only=True)
 
-    def suited(self, problem: Composite, x: Tree) -> Method:
+    def _cuts(self, solver: LinearSolver) -> int:
         # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.
-        iterative = GaussNewton(self.solver).is_iterative(problem, x)
-        return dataclasses.replace(self, cuts=1) if iterative else self
+        return 1 if solver.iterative else 5
 
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (Auto, GNP, LMM, ScaledSM, Polyak)}
-"""The registry behind ``minimize(method="...")``: adding a method is one class and its place in this row."""
+METHODS: Table[type[Method]] = Table("methods")
+"""The methods by the names that ``minimize(method="...")`` takes: adding one is a class and its place in this row."""
+METHODS.update({method.name: method for method in (Auto, GNP, LMM, ScaledSM, Polyak)})
 
 
 def as_method(method: Any, cuts: Any = None) -> Method:
@@ -151,4 +268,17 @@ def as_method(method: Any, cuts: Any = None) -> Method:
         )
     if cuts is None:
         return method
+    if not isinstance(method, MetricMethod):
+        raise InputError(
+            given=f"cuts={cuts!r} with the method {method.name!r}",
+            needed="a method that takes cuts, one of the Polyak kind",
+            missing="cuts: this one has none",
+            advice="leave out cuts",
+        )
     return dataclasses.replace(method, cuts=int(cuts) if isinstance(cuts, np.integer) else cuts)
+
+
+def is_solved(direction: Direction) -> Array:
+    """Tell whether the true residual is small enough to trust the direction; NaN is not."""
+    largest = float(jnp.finfo(direction.residual.dtype).eps) ** 0.4
+    return (direction.residual <= largest) & (direction.decrement > 0) & trees.all_finite(direction.s)

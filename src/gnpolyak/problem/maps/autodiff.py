@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from gnpolyak.base.arrays import as_data
+from gnpolyak.base.data import Data
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
@@ -22,24 +24,35 @@ class AutodiffMap(Map):
     ----------
     function : callable
         Any function that JAX can trace, from an array or a pytree of arrays to one array.
-    args : tuple of array_like
-        The function's data. Passed this way they are arguments of the compiled loop; a large array that the
-        function captures instead becomes a constant of it, and every new closure is compiled anew.
+    args : tuple
+        The function's data, arrays or any pytrees of them, such as an Equinox module. Passed this way they are
+        arguments of the compiled loop; a large array that the function captures instead becomes a constant of it, and
+        every new closure is compiled anew.
     """
 
     function: Callable[..., Array] = eqx.field(static=True)
-    args: tuple[Array, ...]
+    data: Data
 
     def __init__(self, function: Callable[..., Array], args: tuple[Any, ...] = ()) -> None:
         self.function = function
-        self.args = tuple(as_data(arg, f"args[{i}]") for i, arg in enumerate(args))
+        self.data = Data(args)
 
     @property
     def label(self) -> str:
         return f"AutodiffMap({getattr(self.function, '__name__', type(self.function).__name__)})"
 
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Tree]]:
+        t = rng.uniform(0.0, 2.0, 12)
+        yield cls(lambda x, t: x[0] * jnp.exp(-x[1] * t), (t,)), rng.uniform(0.5, 2.0, 2)
+        # A product of two leaves: the sizes of a and b can be exchanged, so JᵀJ is singular.
+        yield cls(lambda x: jnp.outer(x["a"], x["b"])), {"a": rng.standard_normal(4), "b": rng.standard_normal(3)}
+        # Intensities of a complex variable, which its phase does not change.
+        rows, x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape) for shape in ((12, 3), (3,)))
+        yield cls(lambda x, rows: jnp.abs(rows @ x) ** 2, (rows,)), x
+
     def __call__(self, x: Tree) -> Array:
-        return self.function(x, *self.args)
+        return self.function(x, *self.data.args)
 
     def check(self, x: Tree) -> None:
         try:

@@ -5,41 +5,61 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import (
+    BY_AUTODIFF,
+    CURVATURE,
+    DISTANCE,
+    GAUGE,
+    GRAM,
+    GRAM_PINV,
+    IMAGE,
+    POWER_FORMS,
+    RIGHT_GRAM,
+    Capability,
+    Part,
+)
 
 
-class Map(eqx.Module):
+class Map(Part):
     """A smooth map c from a variable x to an image, with Jacobian J = ∇c(x).
 
-    A subclass writes `__call__`; the Gram action comes from autodiff unless it knows better. Structure beyond
-    that is announced in `offers` and implemented by the method of the same name, so that a solver can say what
-    it needs and an error can say what is missing:
-
-    ``"image"``
-        c(x) is small enough to be formed by `__call__`.
-    ``"gram_pinv"``
-        (JᵀJ)†g in closed form.
-    ``"right_gram"``
-        the r×r matrix of ScaledSM's metric Z ↦ Z (XᵀX).
-    ``"power_forms"``
-        ⟨c(x), p^⊗n⟩ for rows p without forming c(x).
+    A subclass writes `__call__`; the rest comes from autodiff unless it knows better. What it knows it declares in
+    `offers` (see `gnpolyak.problem.capabilities`) and implements in the method of the same name. A map that does
+    not declare `IMAGE` is never asked to form one.
     """
 
     @property
-    def offers(self) -> frozenset[str]:
-        """The names of the optional structure this map has."""
-        return frozenset({"image"})
+    def offers(self) -> frozenset[Capability]:
+        """The optional structure this map has."""
+        return frozenset({IMAGE})
 
-    @property
-    def label(self) -> str:
-        """How errors and summaries call this map."""
-        return type(self).__name__
+    def has(self, capability: Capability) -> bool:
+        """Tell whether this map has that structure, declared or by autodiff through its image."""
+        return capability in self.offers or (capability in BY_AUTODIFF and IMAGE in self.offers)
+
+    def require(self, capability: Capability, by: str, advice: str = "take a map that offers it") -> None:
+        """Raise InputError unless this map has that structure, in the name of the part that needs it."""
+        if not self.has(capability):
+            raise self.lacking(capability, by, advice)
+
+    def lacking(
+        self, capability: Capability, by: str = "a direct call", advice: str = "take a map that offers it"
+    ) -> InputError:
+        """The error for structure that was asked of this map and is not among what it offers."""
+        offered = ", ".join(sorted(repr(each.name) for each in self.offers)) or "nothing optional"
+        return InputError(
+            given=f"{by} on the map {self.label}",
+            needed=f"a map that offers {capability}",
+            missing=f"{capability.name!r}: {self.label} offers {offered}",
+            advice=advice,
+        )
 
     @abc.abstractmethod
     def __call__(self, x: Tree) -> Array:
@@ -50,45 +70,45 @@ class Map(eqx.Module):
 
     def linearize(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
         """The actions z ↦ Jz and v ↦ Jᵀv at x, linearised once for many applications."""
+        self.require(IMAGE, "a Jacobian by autodiff")
         _, push = jax.linearize(self, x)
         pull = jax.linear_transpose(push, x)
-        return push, lambda v: pull(v)[0]
+        return push, trees.adjoint(lambda v: pull(v)[0])
 
     def gram(self, x: Tree) -> Callable[[Tree], Tree]:
         """The action z ↦ JᵀJz at x."""
+        self.require(GRAM, "the action of JᵀJ")
         push, pull = self.linearize(x)
         return lambda z: pull(push(z))
 
     def inner(self, x: Tree, y: Tree) -> Array:
         """The inner product ⟨c(x), c(y)⟩ of two images."""
-        return jnp.sum(self(x) * self(y))
+        self.require(DISTANCE, "an inner product of images")
+        return trees.dot(self(x), self(y))
 
     def distance(self, x: Tree, y: Tree) -> Array:
         """The distance ‖c(x) − c(y)‖ of two images."""
-        return jnp.linalg.norm((self(x) - self(y)).ravel())
-
-    def gram_pinv(self, x: Tree, g: Tree, damping: Array | float = 0.0) -> Tree:
-        """The minimum-norm solution (JᵀJ)†g in closed form, or (JᵀJ + λI)⁻¹g for g in its range and λ > 0."""
-        raise self.lacking("gram_pinv")
+        self.require(DISTANCE, "a distance of images")
+        return trees.norm(self(x) - self(y))
 
     def curvature(self, x: Tree, s: Tree) -> Array:
         """The size ‖D²c(x)[s, s]‖ of the second-order term that a step along s neglects, or a bound on it."""
+        self.require(CURVATURE, "a second derivative")
         slope = lambda x: jax.jvp(self, (x,), (s,))[1]  # noqa: E731
-        return jnp.linalg.norm(jax.jvp(slope, (x,), (s,))[1].ravel())
+        return trees.norm(jax.jvp(slope, (x,), (s,))[1])
+
+    def gram_pinv(self, x: Tree, g: Tree, damping: Array | float = 0.0) -> Tree:
+        """The minimum-norm solution (JᵀJ)†g in closed form, or (JᵀJ + λI)⁻¹g for g in its range and λ > 0."""
+        raise self.lacking(GRAM_PINV)
 
     def right_gram(self, x: Array) -> Array:
         """The matrix XᵀX that ScaledSM divides by."""
-        raise self.lacking("right_gram")
+        raise self.lacking(RIGHT_GRAM)
 
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:
         """The values ⟨c(x), p^⊗n⟩ for each row p, and the pullback of a vector of their weights to x."""
-        raise self.lacking("power_forms")
+        raise self.lacking(POWER_FORMS)
 
-    def lacking(self, structure: str) -> InputError:
-        """The error for structure that was asked of this map and is not among what it offers."""
-        return InputError(
-            given=f"the map {self.label}",
-            needed=f"a map that offers {structure!r}",
-            missing=f"{structure!r}: {self.label} offers {', '.join(sorted(self.offers)) or 'nothing optional'}",
-            advice="take a map that offers it, or a method that does not need it (method='gnp' runs on every map)",
-        )
+    def gauge(self, x: Tree, rng: np.random.Generator) -> Tree:
+        """Another variable with the image of x, drawn from those that the map's symmetry gives."""
+        raise self.lacking(GAUGE)

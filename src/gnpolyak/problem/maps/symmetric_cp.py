@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.problem.capabilities import (
+    CURVATURE,
+    DISTANCE,
+    GAUGE,
+    GRAM,
+    GRAM_PINV,
+    IMAGE,
+    POWER_FORMS,
+    RIGHT_GRAM,
+    Capability,
+)
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.reductions import column_powers, matrix_pinv, tensor_pinv
 
@@ -42,16 +55,33 @@ class SymmetricCP(Map):
             )
         self.n = int(n)
 
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
+        for n in (2, 3, 4):
+            yield cls(n), rng.standard_normal((5, 3))
+            # One column only, a rank that falls short of the columns, and a factor of condition number 100.
+            yield cls(n), rng.standard_normal((4, 1))
+            yield cls(n), rng.standard_normal((4, 1)) @ np.array([[1.0, 0.0]])
+            left, right = (np.linalg.qr(rng.standard_normal((5, 3)))[0][:, :3] for _ in range(2))
+            yield cls(n), left * np.array([1.0, 0.1, 0.01]) @ np.linalg.qr(right[:3])[0] if n == 2 else left
+
     @property
-    def offers(self) -> frozenset[str]:
-        always = {"image", "gram_pinv", "power_forms"}
-        return frozenset(always | {"right_gram"} if self.n == 2 else always)
+    def offers(self) -> frozenset[Capability]:
+        always = {IMAGE, GRAM, CURVATURE, DISTANCE, GRAM_PINV, POWER_FORMS, GAUGE}
+        return frozenset(always | {RIGHT_GRAM} if self.n == 2 else always)
 
     @property
     def label(self) -> str:
         return f"SymmetricCP(n={self.n})"
 
     def check(self, x: Array) -> None:
+        if any(map(jnp.iscomplexobj, jax.tree.leaves(x))):
+            raise InputError(
+                given=f"a complex variable for {self.label}",
+                needed="a real matrix X",
+                missing="a complex form of Σ xᵢ^⊗n: this map is the real one",
+                advice="write the map you mean as a function of x, which may be complex",
+            )
         shape = getattr(x, "shape", None)
         if shape is None or len(shape) != 2 or 0 in shape or shape[1] > shape[0]:
             raise InputError(
@@ -80,7 +110,7 @@ class SymmetricCP(Map):
 
     def right_gram(self, x: Array) -> Array:
         if self.n != 2:
-            raise self.lacking("right_gram")
+            raise self.lacking(RIGHT_GRAM)
         return x.T @ x
 
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:
@@ -91,6 +121,13 @@ class SymmetricCP(Map):
             return rows.T @ (self.n * weights[:, None] * products ** (self.n - 1))
 
         return jnp.sum(products**self.n, axis=1), pullback
+
+    def gauge(self, x: Array, rng: np.random.Generator) -> Array:
+        r = x.shape[1]
+        if self.n == 2:
+            return x @ np.linalg.qr(rng.standard_normal((r, r)))[0]
+        signs = rng.choice([-1.0, 1.0], r) if self.n % 2 == 0 else np.ones(r)
+        return x[:, rng.permutation(r)] * signs
 
     def inner(self, x: Array, y: Array) -> Array:
         """⟨c(x), c(y)⟩ = Σ (XᵀY)^⊙n, at a cost of O(d r²)."""

@@ -1,1 +1,6 @@
 """Faster ways to a value and a subgradient than one part of the problem after the other."""
+
+from gnpolyak.problem.oracles.power import PowerL1
+from gnpolyak.problem.oracles.table import KERNELS, Kernel
+
+__all__ = ["KERNELS", "Kernel", "PowerL1"]

@@ -1,7 +1,10 @@
 """Linear measurements A of an image, evaluated on the factors that make it up."""
 
+from gnpolyak.base.tables import Table
 from gnpolyak.problem.sensing.base import Sensing
 from gnpolyak.problem.sensing.identity import Identity
 from gnpolyak.problem.sensing.power import PowerSensing
 
-__all__ = ["Identity", "PowerSensing", "Sensing"]
+SENSING: Table[type[Sensing]] = Table("measurements", Identity, PowerSensing)
+
+__all__ = ["SENSING", "Identity", "PowerSensing", "Sensing"]

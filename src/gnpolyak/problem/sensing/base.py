@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import ClassVar
 
-import equinox as eqx
-import numpy as np
+import jax
 from jax import Array
 
-from gnpolyak.base import arrays
+from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.maps.base import Map
-from gnpolyak.problem.penalties import Penalty
+from gnpolyak.problem.capabilities import IMAGE, Capability, Part
+from gnpolyak.problem.maps import AutodiffMap, Map
 
 
-class Sensing(eqx.Module):
+class Sensing(Part):
     """A linear operator A on images, always evaluated together with the map: x ↦ A(c(x)).
 
-    `needs` names the structure a map has to offer for it (see `gnpolyak.maps.Map.offers`).
+    There are two ways to write one. An operator on an image that can be formed writes `apply`, and its adjoint comes
+    by itself. One that is evaluated on the factors that make up an image writes `measure`, and names in `needs` what a
+    map has to offer for it.
     """
 
-    needs: ClassVar[str]
+    needs: ClassVar[Capability] = IMAGE
 
-    @property
-    def label(self) -> str:
-        """How errors and summaries call this operator."""
-        return type(self).__name__
+    def apply(self, image: Array) -> Array:
+        """A(image), for an image that was formed."""
+        raise NotImplementedError(f"{self.label} writes neither apply nor measure")
 
-    @abc.abstractmethod
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         """A(c(x)), and the pullback v ↦ Jᵀ(Aᵀv) at the same point."""
+        z, pull = jax.vjp(lambda x: self.apply(c(x)), x)
+        return z, trees.adjoint(lambda v: pull(v)[0])
 
-    def evaluate(self, c: Map, penalty: Penalty, x: Tree) -> tuple[Array, Tree]:
-        """The oracle: h(A(c(x))) and Jᵀ(Aᵀv) for the penalty's v ∈ ∂h. Override where there is a faster way."""
-        z, pullback = self.measure(c, x)
-        return penalty.value(z), pullback(penalty.subgradient(z))
-
-    def cast(self, dtype: np.dtype) -> Self:
-        """These measurements with their numbers in `dtype`."""
-        return arrays.cast(self, dtype)
+    def to_image(self, image: Array, v: Array) -> Array:
+        """Aᵀv as an array like the image: the pullback of these measurements through the map that changes nothing."""
+        return self.measure(_UNCHANGED, image)[1](v)
 
     def check(self, x: Tree) -> None:
         """Raise InputError when these measurements cannot be taken of the image of x."""
+
+
+_UNCHANGED = AutodiffMap(lambda image: image)

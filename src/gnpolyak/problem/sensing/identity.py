@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Iterator
 
-import jax
+import numpy as np
 from jax import Array
 
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.maps.base import Map
+from gnpolyak.problem.maps import Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
 
 
 class Identity(Sensing):
     """A = I: every entry of c(x) is compared with a datum."""
 
-    needs: ClassVar[str] = "image"
+    def apply(self, image: Array) -> Array:
+        return image
 
-    def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-        image, pull = jax.vjp(c, x)
-        return image, lambda v: pull(v)[0]
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Tree]]:
+        yield cls(), SymmetricCP(3), rng.standard_normal((4, 2))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
-import jax
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.problem.capabilities import POWER_FORMS, Capability
 from gnpolyak.problem.maps import Map, SymmetricCP
-from gnpolyak.problem.oracles import native
-from gnpolyak.problem.penalties import L1, Penalty
 from gnpolyak.problem.sensing.base import Sensing
 
 
@@ -39,7 +37,7 @@ class PowerSensing(Sensing):
         Without the compiled oracle XLA widens all rows at once, and nothing is saved.
     """
 
-    needs: ClassVar[str] = "power_forms"
+    needs: ClassVar[Capability] = POWER_FORMS
     p: Array
     q: Array | None
     storage: np.dtype | None = eqx.field(static=True)
@@ -59,19 +57,18 @@ class PowerSensing(Sensing):
     def _stored(self, rows: Array) -> Array:
         return rows if self.storage is None else arrays.cast(rows, self.storage)
 
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
+        for n, centred in ((2, True), (3, True), (2, False), (4, False)):
+            p, q = rng.standard_normal((2, 11, 4))
+            yield cls(p, q if centred else None), SymmetricCP(n), rng.standard_normal((4, 2))
+
     def measure(self, c: Map, x: Array) -> tuple[Array, Callable[[Array], Array]]:
         plus, pull_plus = c.power_forms(x, self.p.astype(x.dtype))
         if self.q is None:
             return plus, pull_plus
         minus, pull_minus = c.power_forms(x, self.q.astype(x.dtype))
         return plus - minus, lambda v: pull_plus(v) - pull_minus(v)
-
-    def evaluate(self, c: Map, penalty: Penalty, x: Array) -> tuple[Array, Array]:
-        # Exactly these types: a subclass may measure or penalise in its own way, which the kernel would not know.
-        if type(self) is PowerSensing and type(c) is SymmetricCP and type(penalty) is L1:  # noqa: SIM102
-            if self.q is not None and native.supports(self.p, self.q, x, penalty.b):
-                return _fused(self, self.q, c, penalty, x)
-        return super().evaluate(c, penalty, x)
 
     def cast(self, dtype: np.dtype) -> Self:
         return self if self.storage is not None else super().cast(dtype)
@@ -84,25 +81,6 @@ class PowerSensing(Sensing):
                 missing="equal dimensions d",
                 advice="check that p (and q) have shape (m, d) and x0 has shape (d, r)",
             )
-
-
-def _plain(sensing: PowerSensing, q: Array, c: SymmetricCP, penalty: L1, x: Array) -> tuple[Array, Array]:
-    return Sensing.evaluate(sensing, c, penalty, x)
-
-
-@jax.custom_jvp
-def _fused(sensing: PowerSensing, q: Array, c: SymmetricCP, penalty: L1, x: Array) -> tuple[Array, Array]:
-    # One trace serves every device: which branch is compiled is decided where the program is sent.
-    return lax.platform_dependent(
-        cpu=lambda: native.power_l1(sensing.p, q, penalty.b, x, c.n),
-        default=lambda: _plain(sensing, q, c, penalty, x),
-    )
-
-
-@_fused.defjvp
-def _fused_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-    # The kernel has no derivative of its own; who differentiates the oracle gets XLA's.
-    return jax.jvp(_plain, primals, tangents)
 
 
 def _floating(storage: Any) -> np.dtype:

@@ -103,8 +103,8 @@ def span(*blocks: np.ndarray) -> np.ndarray:
     return np.linalg.qr(np.hstack(ordered))[0]
 
 
-def measured(problem: Any) -> Measured:
-    """Return the data of a problem that a start can be made for.
+def measured(problem: Any) -> tuple[Measured, np.dtype]:
+    """The data of a problem that a start can be made for, all in one floating type, and that type.
 
     Raises
     ------
@@ -112,6 +112,8 @@ def measured(problem: Any) -> Measured:
         If the problem is of another kind, or its data carry no signal.
     """
     _require_kind(problem)
+    dtype = arrays.working_dtype(problem)
+    problem = problem.cast(dtype)
     sensing, b = problem.sensing, np.asarray(problem.penalty.b, np.float64)
     problem.penalty.check((sensing.p.shape[0],))
     if np.median(np.abs(b)) == 0:
@@ -121,7 +123,7 @@ def measured(problem: Any) -> Measured:
             missing="a signal: with most data zero, x = 0 already explains them",
             advice="check how b was filled, or pass an x0 of your own",
         )
-    return Measured(problem.map, sensing, b)
+    return Measured(problem.map, sensing, b), dtype
 
 
 def _require_kind(problem: Any) -> None:
@@ -139,10 +141,3 @@ def _require_kind(problem: Any) -> None:
             missing="a known way from the data of this problem to a start",
             advice="pass x0, a point of your own to start from",
         )
-
-
-def working(problem: Any) -> tuple[Any, np.dtype]:
-    """The problem with all its data in one floating type, and that type."""
-    _require_kind(problem)
-    dtype = arrays.working_dtype(problem)
-    return problem.cast(dtype), dtype

@@ -10,9 +10,12 @@ import numpy as np
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.maps import SymmetricCP
+from gnpolyak.problem.sensing import PowerSensing
 from gnpolyak.starts.power import core, stein
 from gnpolyak.starts.power import rank as ranks
-from gnpolyak.starts.power.measured import Measured, measured, span, working
+from gnpolyak.starts.power.measured import Measured, measured, span
+from gnpolyak.starts.table import STARTS
 
 # An eigenvalue counts when it exceeds the largest of this many shuffles of the data by this factor.
 _SHUFFLES, _MARGIN = 3, 1.1
@@ -26,6 +29,7 @@ class WeakStartWarning(UserWarning):
     """The data show no more than unrelated data would: a start from them is little better than a guess."""
 
 
+@STARTS.register(SymmetricCP, PowerSensing)
 def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarray:
     """A start X₀ near the solution, from the data (P, Q, b) alone and in the face of gross outliers in b.
 
@@ -88,8 +92,7 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
     True
     """
     _check_seed(seed)
-    problem, dtype = working(problem)
-    data = measured(problem)
+    data, dtype = measured(problem)
     _check_rank(data, rank)
     rng = np.random.default_rng(seed)
     with arrays.computing_in(dtype):
@@ -122,8 +125,7 @@ def estimate_rank(problem: Composite, *, seed: int = 0) -> int:
     int
     """
     _check_seed(seed)
-    problem, dtype = working(problem)
-    data = measured(problem)
+    data, dtype = measured(problem)
     rng = np.random.default_rng(seed)
     with arrays.computing_in(dtype):
         rank, residual = ranks.estimate(data, rng)

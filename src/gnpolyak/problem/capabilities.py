@@ -1,0 +1,57 @@
+"""What every part of a problem has in common, and the structure that a map may offer beyond its values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import equinox as eqx
+import numpy as np
+
+from gnpolyak.base import arrays
+
+
+@dataclass(frozen=True)
+class Capability:
+    """Structure that a map may have, provided by the method of the same name.
+
+    A part that needs one says so by the object, not by a string; a user's own map and sensing may agree on a new one.
+    """
+
+    name: str
+    meaning: str
+
+    def __str__(self) -> str:
+        return f"{self.name!r} ({self.meaning})"
+
+
+IMAGE = Capability("image", "c(x) as an array that can be formed")
+GRAM = Capability("gram", "the action z ↦ JᵀJz")
+CURVATURE = Capability("curvature", "the size of D²c(x)[s, s]")
+DISTANCE = Capability("distance", "‖c(x) − c(y)‖ and ⟨c(x), c(y)⟩")
+GRAM_PINV = Capability("gram_pinv", "(JᵀJ + λI)†g in closed form")
+RIGHT_GRAM = Capability("right_gram", "the matrix XᵀX of ScaledSM's metric Z ↦ Z (XᵀX)")
+POWER_FORMS = Capability("power_forms", "⟨c(x), p^⊗n⟩ for rows p, without forming c(x)")
+GAUGE = Capability("gauge", "other variables with the same image")
+
+BY_AUTODIFF = frozenset({GRAM, CURVATURE, DISTANCE})
+"""What a map whose image can be formed has without saying so."""
+
+
+class Part(eqx.Module):
+    """A part of a problem: a penalty, a map or a sensing operator, which JAX sees as a pytree."""
+
+    @property
+    def label(self) -> str:
+        """How errors and summaries call this part."""
+        return type(self).__name__
+
+    def cast(self, dtype: np.dtype) -> Self:
+        """The part with its numbers in `dtype`; one that stores some of them otherwise overrides this."""
+        return arrays.cast(self, dtype)
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[Any]:
+        """Cases on which the conformance suite tries this part, easy and hard ones: see `gnpolyak.testing`."""
+        yield from ()

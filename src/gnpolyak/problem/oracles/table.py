@@ -1,0 +1,32 @@
+"""The table of fused oracles."""
+
+from __future__ import annotations
+
+import abc
+
+from jax import Array
+
+from gnpolyak.base.tables import Table
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.maps import Map
+from gnpolyak.problem.penalties import Penalty
+from gnpolyak.problem.sensing import Sensing
+
+
+class Kernel(abc.ABC):
+    """One pass that gives h(A(c(x))) and Jᵀ(Aᵀv) together, for parts of exactly the types it is registered for.
+
+    Exactly: a subclass may map, measure or penalise in its own way, which the kernel would not know.
+    """
+
+    def serves(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> bool:
+        """Tell whether this kernel can compute at these parts' dtypes and options, in this process."""
+        return True
+
+    @abc.abstractmethod
+    def evaluate(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> tuple[Array, Tree]:
+        """The value and a subgradient at x."""
+
+
+KERNELS: Table[Kernel] = Table("fused oracles")
+"""Kernels by the types (map, sensing, penalty)."""

@@ -1,0 +1,14 @@
+"""Penalties h: a value and one explicitly chosen subgradient, written out rather than differentiated.
+
+Autodiff through |·| and ‖·‖ gives 1 or NaN at a kink, and a sharp problem's solution is a kink. So each
+penalty states which element of ∂h it returns.
+"""
+
+from gnpolyak.base.tables import Table
+from gnpolyak.problem.penalties.base import Penalty
+from gnpolyak.problem.penalties.custom import CustomPenalty
+from gnpolyak.problem.penalties.norms import L1, L2
+
+PENALTIES: Table[type[Penalty]] = Table("penalties", L1, L2, CustomPenalty)
+
+__all__ = ["L1", "L2", "PENALTIES", "CustomPenalty", "Penalty"]

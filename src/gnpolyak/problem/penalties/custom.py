@@ -1,0 +1,70 @@
+"""A penalty from two functions of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base.data import Data
+from gnpolyak.problem.penalties.base import Penalty
+
+
+class CustomPenalty(Penalty):
+    """Your own h from two functions.
+
+    Parameters
+    ----------
+    value : callable
+        ``value(z, *args)``, h(z) as a scalar.
+    subgradient : callable
+        ``subgradient(z, *args)``, one element of ∂h(z), of the shape of z. It is used as it stands:
+        write down the element you want at a kink.
+    args : tuple
+        Data of the two functions, arrays or any pytrees of them. What is passed here are arguments of the compiled
+        loop; arrays the functions capture become constants of it and are compiled anew with every new function.
+    infimum : float, optional
+        A number h never falls below. Without it `minimize` needs ``target`` or ``lower_bound``.
+    """
+
+    value_function: Callable[..., Array] = eqx.field(static=True)
+    subgradient_function: Callable[..., Array] = eqx.field(static=True)
+    data: Data
+    known_infimum: float | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        value: Callable[..., Array],
+        subgradient: Callable[..., Array],
+        args: tuple[Any, ...] = (),
+        infimum: float | None = None,
+    ) -> None:
+        self.value_function = value
+        self.subgradient_function = subgradient
+        self.data = Data(args)
+        self.known_infimum = infimum
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
+        b = rng.standard_normal(6)
+        value, subgradient = lambda z, b: jnp.max(jnp.abs(z - b)), _largest
+        yield cls(value, subgradient, (b,), infimum=0.0), b.shape
+
+    @property
+    def infimum(self) -> float | None:
+        return self.known_infimum
+
+    def value(self, z: Array) -> Array:
+        return self.value_function(z, *self.data.args)
+
+    def subgradient(self, z: Array) -> Array:
+        return self.subgradient_function(z, *self.data.args)
+
+
+def _largest(z: Array, b: Array) -> Array:
+    """The element of ∂‖z − b‖_∞ at its first largest entry."""
+    return jnp.zeros_like(z).at[jnp.argmax(jnp.abs(z - b))].set(jnp.sign(z - b)[jnp.argmax(jnp.abs(z - b))])

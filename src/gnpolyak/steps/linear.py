@@ -1,0 +1,282 @@
+"""The linear systems (JᵀJ + λI) s = g of a Gauss–Newton step, and who solves them: every solver is known here.
+
+JᵀJ is singular by nature (XXᵀ does not change when X is rotated), so each solver gives the solution of minimum norm.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import lineax as lx
+from jax import Array, lax
+
+from gnpolyak.base import trees
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient
+from gnpolyak.base.tables import Table
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import GRAM, GRAM_PINV, IMAGE, Capability
+from gnpolyak.problem.composite import Composite, Point
+
+# Up to this many variables the Jacobian of an autodiff map is formed and factorised: as cheap as LSMR, and exact.
+_LARGEST_DENSE_VARIABLE = 64
+
+
+class LinearSolver(eqx.Module):
+    """Solves (JᵀJ + λI) s = g in the minimum-norm sense, J = ∇c(x)."""
+
+    needs: ClassVar[Capability] = GRAM
+    """What the map has to offer."""
+    iterative: ClassVar[bool] = False
+    """Whether several right-hand sides cost several solves."""
+
+    @abc.abstractmethod
+    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        """The solution for the point's own subgradient, and the iterations it took (0 for a direct solver)."""
+
+    @abc.abstractmethod
+    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+        """The solutions at x for subgradients of other points, stacked along a leading axis."""
+
+    def suited(self, problem: Composite, x: Tree) -> LinearSolver:
+        """The solver to use for this problem: itself, unless it leaves that open."""
+        return self
+
+    def check(self, problem: Composite, x: Tree) -> None:
+        """Raise InputError when the problem lacks what this solver needs."""
+        advice = "use solver='auto', which takes what the map offers"
+        problem.map.require(self.needs, f"the linear solver {type(self).__name__}", advice)
+
+
+class _OnImages(LinearSolver):
+    """A solver that works on J itself, for measurements of an image that is formed."""
+
+    needs: ClassVar[Capability] = IMAGE
+
+    def check(self, problem: Composite, x: Tree) -> None:
+        super().check(problem, x)
+        if problem.sensing.needs is not IMAGE:
+            raise InputError(
+                given=f"the linear solver {type(self).__name__} on {problem.label}",
+                needed="measurements of an image that is formed",
+                missing=f"the image: {problem.sensing.label} works on {problem.sensing.needs}",
+                advice="use solver='auto', or solver='cg', which forms nothing",
+            )
+
+
+class Closed(LinearSolver):
+    """The map's own closed form."""
+
+    needs: ClassVar[Capability] = GRAM_PINV
+
+    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        return problem.map.gram_pinv(point.x, point.subgradient, damping), 0
+
+    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+        # Of a g outside range(Jᵀ) it takes the gauge part out by averaging. Projecting g first is exact in theory,
+        # and in practice loses the digits that matter where X is losing rank.
+        return jax.vmap(lambda g: problem.map.gram_pinv(x, g, damping))(subgradients)
+
+
+class _Iterative(LinearSolver):
+    """A Krylov method.
+
+    Parameters
+    ----------
+    rtol : float, optional
+        Relative tolerance; near the rounding unit by default.
+    max_steps : int, optional
+        Most iterations; by default ten times the number of variables, at most 5,000.
+    """
+
+    rtol: float | None = eqx.field(static=True, default=None)
+    max_steps: int | None = eqx.field(static=True, default=None)
+    iterative: ClassVar[bool] = True
+
+    def most_steps(self, x: Tree) -> int:
+        """The limit on iterations for this variable."""
+        return self.max_steps if self.max_steps is not None else min(10 * trees.size(x), 5000)
+
+    def conjugate_gradient(self, problem: Composite, x: Tree, g: Tree, damping: Array | float) -> KrylovSolution:
+        """CG on JᵀJ + λI, started at zero."""
+        gram = problem.map.gram(x)
+        return conjugate_gradient(
+            lambda z: trees.add_scaled(gram(z), damping, z), g, max_steps=self.most_steps(x), rtol=self.rtol
+        )
+
+    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+        """Solve for the part Pg in range(Jᵀ), in which the subgradient of another point need not lie.
+
+        CG diverges on a singular system with a right-hand side outside its range, so Pg = (JᵀJ)†JᵀJg is found first.
+        """
+
+        def solve(g: Tree) -> Tree:
+            inside = self.conjugate_gradient(problem, x, problem.map.gram(x)(g), 0.0).solution
+            return self.conjugate_gradient(problem, x, inside, damping).solution
+
+        return jax.vmap(solve)(subgradients)
+
+
+class CG(_Iterative):
+    """The paper's conjugate gradients on JᵀJ from zero, which need nothing but its action."""
+
+    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        found = self.conjugate_gradient(problem, point.x, point.subgradient, damping)
+        return found.solution, found.iterations
+
+
+class LSMR(_OnImages, _Iterative):
+    """LSMR on J itself, which does not square its condition number.
+
+    It needs Aᵀv. Where a fused oracle does not tell v, and for damped systems, CG serves in its place.
+    """
+
+    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        w = problem.image_subgradient(point)
+        # lineax's LSMR takes no damping; damped systems are well enough conditioned for CG.
+        if w is None or not (isinstance(damping, float) and damping == 0.0):
+            return CG(self.rtol, self.max_steps).solve(problem, point, damping)
+        flat, unravel = trees.ravel(point.x)
+        push, _ = problem.map.linearize(point.x)
+        operator = lx.FunctionLinearOperator(lambda u: trees.ravel(push(unravel(u)))[0], jax.eval_shape(lambda: flat))
+        solver = lx.LSMR(
+            rtol=10 * float(jnp.finfo(flat.dtype).eps) if self.rtol is None else self.rtol,
+            atol=0.0,
+            max_steps=self.most_steps(point.x),
+            # A singular J drives the condition estimate to infinity: normal here, and judged by the true residual.
+            conlim=float("inf"),
+        )
+        found = lx.linear_solve(operator, trees.ravel(w)[0], solver, throw=False)
+        return unravel(found.value), found.stats["num_steps"]
+
+
+class Dense(_OnImages):
+    """J formed, and factorised as QR; by its singular values where it has lost rank."""
+
+    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        w = problem.image_subgradient(point)
+        factors = _Factors.of(problem, point.x, damping)
+        _, unravel = trees.ravel(point.x)
+        if w is None:
+            return unravel(factors.solve(trees.ravel(point.subgradient)[0])), 0
+        return unravel(factors.least_squares(trees.ravel(w)[0])), 0
+
+    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+        factors = _Factors.of(problem, x, damping)
+        _, unravel = trees.ravel(x)
+        return jax.vmap(lambda g: unravel(factors.solve(trees.ravel(g)[0])))(subgradients)
+
+
+class _Factors(eqx.Module):
+    """J D⁻¹ = QR with columns of length 1: where J has full rank R is all that is needed, else the singular values."""
+
+    q: Array
+    root: Array
+    """RD, so that JᵀJ = (RD)ᵀRD."""
+    regular: Array
+    """Whether J has full rank to working precision."""
+    damping: Array | float
+
+    @classmethod
+    def of(cls, problem: Composite, x: Tree, damping: Array | float) -> _Factors:
+        flat, unravel = trees.ravel(x)
+        jacobian = jax.jacfwd(lambda u: trees.ravel(problem.map(unravel(u)))[0])(flat)
+        short = max(flat.size - jacobian.shape[0], 0)
+        # Rows of zeros where there are fewer rows than columns, so that R is always square.
+        jacobian = jnp.pad(jacobian, ((0, short), (0, 0)))
+        column = jnp.linalg.norm(jacobian, axis=0)
+        q, triangle = jnp.linalg.qr(jacobian / jnp.where(column > 0, column, 1.0))
+        pivots = jnp.abs(jnp.diag(triangle))
+        regular = jnp.min(pivots) > 100 * _cutoff(q) * jnp.max(pivots)
+        return cls(q[: len(q) - short], triangle * column, regular, damping)
+
+    def least_squares(self, w: Array) -> Array:
+        """(JᵀJ + λI)†Jᵀw, from Qᵀw: the condition number of J is not squared."""
+        target = self.q.T @ w
+
+        def regular() -> Array:
+            q, triangle = self._damped()
+            return jax.scipy.linalg.solve_triangular(triangle, q[: len(target)].T @ target)
+
+        return lax.cond(self.regular, regular, lambda: self._singular(target, 1))
+
+    def solve(self, g: Array) -> Array:
+        """(JᵀJ + λI)†Pg, for the projection P on range(Jᵀ)."""
+
+        def regular() -> Array:
+            _, triangle = self._damped()
+            half = jax.scipy.linalg.solve_triangular(triangle, g, trans="T")
+            return jax.scipy.linalg.solve_triangular(triangle, half)
+
+        return lax.cond(self.regular, regular, lambda: self._singular(g, 2))
+
+    def _damped(self) -> tuple[Array, Array]:
+        """Q and R of [RD; √λ I]."""
+        unit = jnp.eye(len(self.root), dtype=self.root.dtype)
+        if isinstance(self.damping, float) and self.damping == 0.0:
+            return unit, self.root
+        return jnp.linalg.qr(jnp.concatenate([self.root, jnp.sqrt(self.damping) * unit]))
+
+    def _singular(self, target: Array, power: int) -> Array:
+        """On what is left of the rank: σ/(σ² + λ) for a target in the image (power 1), 1/(σ² + λ) for one in x."""
+        left, singular, right = jnp.linalg.svd(self.root, full_matrices=False)
+        kept = singular > _cutoff(self.q) * jnp.max(singular)
+        inverse = jnp.where(kept, singular ** (2 - power) / jnp.where(kept, singular**2 + self.damping, 1.0), 0.0)
+        return right.T @ (inverse * ((left.T if power == 1 else right) @ target))
+
+
+def _cutoff(matrix: Array) -> float:
+    """Singular values below this share of the largest are rounding, not rank."""
+    return max(matrix.shape) * float(jnp.finfo(matrix.dtype).eps)
+
+
+class Automatic(LinearSolver):
+    """The closed form where the map has one, else dense up to 64 variables, else LSMR, and CG without an image."""
+
+    rtol: float | None = eqx.field(static=True, default=None)
+    max_steps: int | None = eqx.field(static=True, default=None)
+
+    def suited(self, problem: Composite, x: Tree) -> LinearSolver:
+        if problem.map.has(GRAM_PINV):
+            return Closed()
+        if not problem.map.has(IMAGE) or problem.sensing.needs is not IMAGE:
+            return CG(self.rtol, self.max_steps)
+        return Dense() if trees.size(x) <= _LARGEST_DENSE_VARIABLE else LSMR(self.rtol, self.max_steps)
+
+    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        return self.suited(problem, point.x).solve(problem, point, damping)
+
+    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+        return self.suited(problem, x).solve_many(problem, x, subgradients, damping)
+
+
+SOLVERS: Table[Callable[[], LinearSolver]] = Table("linear solvers")
+"""Linear solvers by the names that ``GNP(solver=...)`` takes."""
+SOLVERS.update({"auto": Automatic, "closed": Closed, "cg": CG, "lsmr": LSMR, "dense": Dense})
+
+
+def as_solver(solver: Any) -> LinearSolver:
+    """A linear solver from its name or from itself."""
+    if isinstance(solver, str) and solver in SOLVERS:
+        solver = SOLVERS[solver]()
+    if not isinstance(solver, LinearSolver):
+        raise InputError(
+            given=f"solver={solver!r}",
+            needed=f"one of {', '.join(map(repr, SOLVERS))}, or a LinearSolver",
+            missing="a known solver",
+            advice="leave it at 'auto' if in doubt",
+        )
+    return solver
+
+
+def configured(solver: LinearSolver, rtol: float | None, max_steps: int | None) -> LinearSolver:
+    """The solver with these limits, where it has such and they are given."""
+    names = {field.name for field in dataclasses.fields(solver)}
+    given = {"rtol": rtol, "max_steps": max_steps}
+    return dataclasses.replace(solver, **{k: v for k, v in given.items() if v is not None and k in names})

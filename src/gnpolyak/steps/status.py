@@ -1,0 +1,75 @@
+"""Why a solve stopped, and what to do about it."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Status(enum.IntEnum):
+    """Why a solve stopped. Each member carries the sentence a person needs next, in `advice`."""
+
+    RUNNING = 0
+    TARGET_REACHED = 1
+    CALL_LIMIT = 2
+    TIME_LIMIT = 3
+    STALLED = 4
+    CRITICAL_POINT = 5
+    NON_FINITE = 6
+    DIVERGED = 7
+    LINEAR_SOLVE_FAILED = 8
+    BELOW_TARGET = 9
+    INTERRUPTED = 10
+    STOPPED_BY_CALLBACK = 11
+    NOT_SHARP = 12
+
+    @property
+    def success(self) -> bool:
+        """Whether what was asked for was reached."""
+        return self is Status.TARGET_REACHED
+
+    @property
+    def advice(self) -> str:
+        """What happened and what to do about it."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.RUNNING: "Still running.",
+    Status.TARGET_REACHED: "The gap is within the tolerance asked for.",
+    Status.CALL_LIMIT: (
+        "The call limit came first. If the gap was still falling, raise max_calls (or inner and outer); if it had "
+        "levelled off, the target may lie below the true optimum: pass it as lower_bound instead."
+    ),
+    Status.TIME_LIMIT: "The time limit came first. Raise max_seconds, or go on from res.x.",
+    Status.STALLED: (
+        "The arithmetic cannot resolve a smaller gap, or no step finds one. Loosen tol, or use float64 data if these "
+        "are float32."
+    ),
+    Status.CRITICAL_POINT: (
+        "The subgradient is zero above the target, so no step leaves this point. Start elsewhere; if the problem is "
+        "convex in x, this is its minimum and the target was too low."
+    ),
+    Status.NON_FINITE: (
+        "The value or subgradient became NaN or infinite; the best point before that is returned. Start closer, or "
+        "keep the model inside its domain."
+    ),
+    Status.DIVERGED: (
+        "The values grew beyond all bounds. The start is too far from a solution for these steps: start closer, use "
+        "method=GNP(fraction=0.5), or check that the target is not far too low."
+    ),
+    Status.LINEAR_SOLVE_FAILED: (
+        "The inner linear system was not solved to a usable residual. For GNP use solver='auto' or raise max_inner; "
+        "for ScaledSM the factor X has lost rank, so use method='gnp'."
+    ),
+    Status.BELOW_TARGET: (
+        "A value below the stated target or lower bound was found, so that number is not the optimum or a bound on "
+        "it. Give a smaller one."
+    ),
+    Status.NOT_SHARP: (
+        "The value has levelled off without coming to a sharp minimum, as it does when all data carry noise and not "
+        "only some of them, or when the rank is too small to fit them. The point is a robust fit all the same; its "
+        "value can fall by a small fraction at most."
+    ),
+    Status.INTERRUPTED: "Interrupted from the keyboard; the best point so far is returned. Go on from res.x.",
+    Status.STOPPED_BY_CALLBACK: "The callback raised StopIteration; the best point so far is returned.",
+}

@@ -1,0 +1,113 @@
+"""What a target rule must do."""
+
+from __future__ import annotations
+
+import abc
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+from jax import Array
+
+from gnpolyak.base.errors import InputError
+from gnpolyak.problem.composite import Point
+from gnpolyak.steps.status import Status
+
+Aim = Any
+"""The state of a target rule, a pytree of its own choosing."""
+
+
+class Settings(NamedTuple):
+    """What `minimize` was told that a rule for an unknown optimum may want to know."""
+
+    tol: float
+    inner: int
+    outer: int
+
+
+class Target(eqx.Module):
+    """A rule for the level of each step.
+
+    `tol` is on the gap above `bound`, relative to that gap at the start.
+    """
+
+    tol: Array | float = eqx.field(default=1e-10, kw_only=True)
+    fraction: ClassVar[float]
+    """The default θ of the step: 1 aims at the level itself."""
+    recovers: ClassVar[bool] = False
+    """Whether the rule itself goes back to a safe point after a step that led nowhere."""
+
+    @classmethod
+    def from_bound(cls, lower_bound: float, settings: Settings) -> Target:
+        """The rule for an optimum of which only a lower bound is known, as `minimize` makes it by its name."""
+        return cls(lower_bound, tol=settings.tol)  # type: ignore[misc]
+
+    def suited(self, cuts: int) -> Target:
+        """Return the rule with what it leaves open chosen for a method of that many cuts."""
+        return self
+
+    @abc.abstractmethod
+    def init(self, start: Point) -> Aim:
+        """The rule's state at the evaluated start."""
+
+    @abc.abstractmethod
+    def level(self, aim: Aim) -> Array | float:
+        """The value the next step aims at."""
+
+    @abc.abstractmethod
+    def bound(self, aim: Aim) -> Array | float:
+        """What is believed about h* from below: the gap is measured from here."""
+
+    @abc.abstractmethod
+    def stated(self) -> Array | float:
+        """The user's number, which no value may undercut."""
+
+    def advance(self, aim: Aim, point: Point, best: Point) -> tuple[Aim, Point]:
+        """Take note of a newly evaluated point; return where to go on from."""
+        return aim, point
+
+    def verdict(self, aim: Aim) -> Array | int:
+        """The status with which the rule gives up, `Status.RUNNING` as long as it does not."""
+        return Status.RUNNING
+
+    def settled(self, aim: Aim) -> Array | bool:
+        """Tell whether a gap within tol ends the solve already."""
+        return True
+
+    def blocked(self, aim: Aim) -> Array | bool:
+        """Tell whether the rule was kept from going on by points without a finite value."""
+        return False
+
+    def default_calls(self) -> int:
+        """The call limit when the user gives none."""
+        return 1000
+
+    def check(self) -> None:
+        """Raise InputError when a setting makes no sense."""
+        if not _finite(self.stated()):
+            raise _bad_setting(self, "target or lower bound", self.stated(), "a finite number")
+        if not (_finite(self.tol) and self.tol >= 0):
+            raise _bad_setting(self, "tol", self.tol, "a finite tolerance of at least 0")
+
+
+def require_count(rule: Target, name: str, count: Any) -> None:
+    """Raise InputError unless a rule's setting is a whole number of at least 1."""
+    whole = _finite(count) and not isinstance(count, bool) and int(count) == count
+    if not whole or count < 1:
+        raise _bad_setting(rule, name, count, "a whole number of at least 1")
+
+
+def _finite(number: Any) -> bool:
+    try:
+        return math.isfinite(number)
+    except (TypeError, ValueError):
+        return False
+
+
+def _bad_setting(rule: Target, name: str, given: Any, needed: str) -> InputError:
+    return InputError(
+        given=f"{name} = {given!r} for the {type(rule).__name__} rule",
+        needed=needed,
+        missing=f"a valid {name}",
+        advice=f"leave {name} at its default, or see help(gnpolyak.{type(rule).__name__})",
+    )

@@ -1,0 +1,83 @@
+"""Figures of a check: relative errors, each with the largest that is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from gnpolyak.base import arrays, trees
+from gnpolyak.base.trees import Tree
+
+DOUBLE = np.dtype(np.float64)
+# Two ways to the same number in float64, one of them through a dense matrix.
+CLOSE = 1e-10
+# Single precision, through a few hundred operations.
+SINGLE = 2e-3
+
+
+@dataclass
+class Figures:
+    """What a check of one part measured."""
+
+    of: str
+    errors: dict[str, float] = field(default_factory=dict)
+    allowed: dict[str, float] = field(default_factory=dict)
+
+    def compare(self, name: str, found: Tree, expected: Tree, allowed: float = CLOSE) -> None:
+        """Note ‖found − expected‖ relative to the expected size; other shapes are infinitely far apart."""
+        a, b = (np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(tree)]) for tree in (found, expected))
+        size = max(float(np.linalg.norm(b)), float(np.finfo(np.float64).tiny))
+        self.note(name, float(np.linalg.norm(a - b)) / size if a.shape == b.shape else np.inf, allowed)
+
+    def note(self, name: str, error: float, allowed: float) -> None:
+        """Note an error and the largest that is allowed."""
+        self.errors[name], self.allowed[name] = float(error), allowed
+
+    def require(self, name: str, holds: bool) -> None:
+        """Note something that holds or does not."""
+        self.note(name, 0.0 if holds else np.inf, 0.0)
+
+    def judged(self) -> dict[str, float]:
+        """The figures; AssertionError if one is larger than allowed, or not a number."""
+        bad = [name for name, error in self.errors.items() if not error <= self.allowed[name]]
+        if bad:
+            said = "; ".join(
+                f"{name}: {self.errors[name]:.2g}, at most {self.allowed[name]:.2g} allowed" for name in bad
+            )
+            raise AssertionError(f"{self.of} does not conform: {said}.")
+        return self.errors
+
+
+@contextmanager
+def computing(*points: Tree) -> Iterator[list[Any]]:
+    """Yield the points as float64 JAX arrays, inside a block that computes in float64."""
+    cast = [arrays.cast(arrays.as_variable(x), DOUBLE) for x in points]
+    with arrays.computing_in(DOUBLE):
+        yield cast
+
+
+def dense(f: Callable[[Tree], Any], x: Tree) -> np.ndarray:
+    """The Jacobian of f at x as a matrix of real numbers."""
+    flat, unravel = trees.ravel(x)
+    return np.asarray(jax.jacfwd(lambda u: trees.ravel(f(unravel(u)))[0])(flat))
+
+
+def vector(tree: Tree) -> np.ndarray:
+    """The tree as one real NumPy vector."""
+    return np.asarray(trees.ravel(tree)[0])
+
+
+def drawn(like: Tree, rng: np.random.Generator) -> Tree:
+    """Standard normal numbers in the shape of a tree, complex where it is."""
+    flat, unravel = trees.ravel(like)
+    return unravel(jax.numpy.asarray(rng.standard_normal(flat.shape), flat.dtype))
+
+
+def single(tree: Tree) -> Tree:
+    """The tree in single precision."""
+    return arrays.cast(tree, np.dtype(np.float32))

@@ -3,64 +3,66 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from gnpolyak.paper import claims, docs, publish, specs, work
+from gnpolyak.paper import catalogue, claims, docs
+from gnpolyak.paper.archive import Archive
 from gnpolyak.paper.evidence import exponent
 
-DOCS = Path(__file__).parent.parent / "docs"
-FIGURES = specs.figures("paper")
+DOCS = Path(__file__).parents[2] / "docs"
+FIGURES = catalogue.figures("paper")
 
 
 @pytest.fixture(scope="module")
-def found():
-    return publish.evidence(DOCS / "reproduction", FIGURES, "paper", None)
+def archive():
+    return Archive(DOCS / "reproduction", FIGURES, "paper")
 
 
-def test_every_curve_of_the_papers_scale_is_there():
-    assert [work.missing(DOCS / "reproduction", figure, None) for figure in FIGURES] == [[]] * 5
+@pytest.fixture(scope="module")
+def found(archive):
+    return archive.evidence()
+
+
+def test_every_curve_and_every_probe_of_the_papers_scale_is_there(archive):
+    assert [archive.missing(figure) for figure in FIGURES] == [[]] * 5
+    assert not archive.missing_probes()
 
 
 def test_gnp_does_not_feel_the_conditioning_and_polyak_does(found):
-    panel = found.panel("conditioning")
+    runs = found.runs("conditioning")
     for relative in (False, True):
-        ours = [panel.calls("GNP", kappa, relative=relative) for kappa in panel.values]
+        ours = [runs.calls("GNP", kappa, relative=relative) for kappa in runs.values]
         assert max(ours) / min(ours) < 1.15
-        theirs = [panel.calls("Polyak", kappa, relative=relative) for kappa in panel.values]
-        assert exponent(panel.values, theirs) >= 1.5
+        theirs = [runs.calls("Polyak", kappa, relative=relative) for kappa in runs.values]
+        assert exponent(runs.values, theirs) >= 1.5
 
 
 def test_gnp_keeps_up_with_scaledsm(found):
-    panel = found.panel("scaledsm")
-    for kappa in panel.values:
-        assert panel.calls("GNP", kappa) <= panel.calls("ScaledSM", kappa)
-        assert panel.pace("GNP", kappa) <= 1.3 * panel.pace("ScaledSM", kappa)
+    runs = found.runs("scaledsm")
+    for kappa in runs.values:
+        assert runs.calls("GNP", kappa) <= runs.calls("ScaledSM", kappa)
+        assert runs.pace("GNP", kappa) <= 1.3 * runs.pace("ScaledSM", kappa)
 
 
 @pytest.mark.parametrize(("figure", "panel"), [("order", "top"), ("order", "bottom"), ("rank", "rank")])
 def test_gnp_beats_polyak_at_every_order_and_rank(found, figure, panel):
-    rows = found.panel(figure, panel)
-    for value in rows.values:
-        calls, seconds, _ = rows.advantage("GNP", "Polyak", value, relative=True)
+    runs = found.runs(figure, panel)
+    for value in runs.values:
+        calls, seconds, _ = runs.advantage("GNP", "Polyak", value, relative=True)
         assert calls > 1
         assert seconds > 1
 
 
 def test_rgnp_reaches_the_error_within_ten_thousand_calls(found):
-    panel = found.panel("restarts")
+    runs = found.runs("restarts")
     for value in (0.0, 0.1, 0.2, 0.3):
-        assert all(trace.calls_to(1e-8) <= 10_000 for trace in panel.of("RGNP", value))
+        assert all(trace.calls_to(1e-8) <= 10_000 for trace in runs.of("RGNP", value))
 
 
 def test_rows_carry_their_provenance(found):
-    traces = [trace for traces in found.traces.values() for trace in traces]
-    assert {trace.facts["dtype"] for trace in traces} == {"float64"}
-    assert {trace.facts["jobs"] for trace in traces} == {"1"}
-    for trace in traces:
-        assert re.fullmatch(r"[0-9a-f]{7,}", trace.facts["commit"]), "rows of a commit, not of changes on top of one"
-        assert np.all(np.diff(trace.seconds) >= 0)
-        assert np.all(np.diff(trace.best) <= 0)
+    for facts in found.facts():
+        assert (facts["dtype"], facts["jobs"]) == ("float64", "1")
+        assert re.fullmatch(r"[0-9a-f]{7,}", facts["commit"]), "rows of a commit, not of changes on top of one"
 
 
 def test_no_claim_was_left_unmeasured(found):

@@ -40,10 +40,8 @@ def page(
         Rows of the table of claims, in this order.
     machine : mapping
         What the measurements were made on and with, as names and texts.
-    heading : str
-        The title.
-    command : str
-        What makes the page again.
+    heading, command : str
+        The title, and what makes the page again.
     notes : sequence of pairs
         Errata: a short title and a text each.
     """

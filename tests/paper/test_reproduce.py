@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from gnpolyak.cli import reproduce
 from gnpolyak.cli.main import main
+from gnpolyak.paper import catalogue
 
 
 def test_reproduce_writes_rows_figures_and_report(tmp_path):
@@ -53,8 +54,11 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     assert "cannot use" in result.output
 
 
-def test_the_help_fits_a_terminal_and_names_every_figure():
+def test_the_help_fits_a_terminal_and_names_every_figure_and_size():
     text = CliRunner().invoke(main, ["reproduce", "--help"], terminal_width=80).output
     assert max(len(line) for line in text.splitlines()) <= 80
     described = " ".join(text.split("FIGURE is one or more of ")[1].split("; all of them")[0].split())
     assert all(name in described for name in reproduce.NAMES)
+    for scale, sizes in catalogue.SIZES.items():
+        [line] = [line for line in text.splitlines() if line.startswith(f"  --scale {scale} ")]
+        assert f"d = {sizes.small} and {sizes.large}" in line

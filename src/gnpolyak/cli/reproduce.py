@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from gnpolyak.base.errors import InputError
-from gnpolyak.paper import constants, publish, specs, work
-from gnpolyak.paper.pictures import VERDICTS, Claim, counted
-from gnpolyak.paper.progress import reporting, theory_progress
+from gnpolyak.cli.progress import curve_progress, probe_progress
+from gnpolyak.paper import catalogue, work
+from gnpolyak.paper.archive import Archive
+from gnpolyak.paper.publish import REPORT, publish
+from gnpolyak.paper.verdicts import VERDICTS, Claim, tally
 
-NAMES = ("conditioning", "scaledsm", "order", "restarts", "rank", "theory")
-# What a process may need beside the measurements, and what all of them together may take.
-# At n = 6, d = 1000 a run was seen to peak at 5.4 GB for 3.84 GB of measurements.
-_BESIDE, _MOST = 1.25e9, 16e9
+_THEORY = "theory"
+NAMES = (*(figure.name for figure in catalogue.figures()), _THEORY)
+_SEEDS = ", ".join(f"{sizes.seeds} if {scale}" for scale, sizes in catalogue.SIZES.items())
 
 
 @click.command()
 @click.argument("what", nargs=-1, type=click.Choice([*NAMES, "all"], case_sensitive=False), metavar="[FIGURE]...")
-@click.option("--scale", type=click.Choice(specs.SCALES), default="quick", show_default=True, help="Sizes to run at.")
+@click.option(
+    "--scale", type=click.Choice(catalogue.SCALES), default="quick", show_default=True, help="Sizes to run at."
+)
 @click.option(
     "--variant",
-    type=click.Choice(specs.VARIANTS),
+    type=click.Choice(catalogue.VARIANTS),
     default="paper",
     show_default=True,
     help="Settings of the paper's text, or of its authors' code.",
 )
 @click.option(
-    "--seeds",
-    type=click.IntRange(1, 1000),
-    default=None,
-    help="Instances of each setting.  [default: 1 if quick, else 3]",
+    "--seeds", type=click.IntRange(1, 1000), default=None, help=f"Instances of each setting.  [default: {_SEEDS}]"
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Curves to run at a time.")
 @click.option(
@@ -59,25 +60,27 @@ def reproduce(what: Sequence[str], scale: str, variant: str, seeds: int | None, 
 
     \b
     Examples:
-      gnpolyak reproduce                               everything, quickly
-      gnpolyak reproduce conditioning --seeds 5        one figure, with a band over five instances
-      gnpolyak reproduce all --scale paper             the paper's sizes
-      gnpolyak reproduce restarts --variant authors    with the settings of the authors' code
+      gnpolyak reproduce                             everything, quickly
+      gnpolyak reproduce conditioning --seeds 5      one figure, five instances
+      gnpolyak reproduce all --scale paper           the paper's sizes
+      gnpolyak reproduce restarts --variant authors  as the authors' code does it
     """
-    asked = NAMES if not what or "all" in what else what
     folder = out or Path("gnpolyak-reproduction") / f"{scale}-{variant}"
-    figures = specs.figures(scale, variant)
+    command = _command(what, scale, variant, seeds, out)
+    with _told(folder):
+        archive = Archive(folder, catalogue.figures(scale, variant), scale, seeds)
+        _run(NAMES if not what or "all" in what else what, archive, jobs)
+        heading = _heading(scale, variant)
+        judged = publish(archive, heading=heading, command=command, with_errata=variant == "paper")
+    click.echo(_summary(judged))
+    click.echo(f"\nOpen {folder / REPORT} in a browser. Rows and figures are beside it.")
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """End with a sentence and the right exit status, whatever goes wrong with the folder or the work."""
     try:
-        publish.evidence(folder, figures, scale, seeds)  # rows that cannot be read are better told before the work
-        _run(asked, figures, scale, seeds, jobs, folder)
-        judged = publish.publish(
-            folder,
-            figures,
-            publish.evidence(folder, figures, scale, seeds),
-            heading=_heading(scale, variant),
-            command=_command(what, scale, variant, seeds, out),
-            with_errata=variant == "paper",
-        )
+        yield
     except InputError as error:
         raise click.UsageError(str(error)) from error
     except OSError as error:
@@ -85,36 +88,16 @@ def reproduce(what: Sequence[str], scale: str, variant: str, seeds: int | None, 
     except KeyboardInterrupt:
         click.echo(f"\nInterrupted. What is done is in {folder}; the same command goes on from there.", err=True)
         sys.exit(130)
-    click.echo(_summary(judged))
-    click.echo(f"\nOpen {folder / publish.REPORT} in a browser. Rows and figures are beside it.")
 
 
-def _run(
-    asked: Sequence[str], figures: Sequence[specs.Figure], scale: str, seeds: int | None, jobs: int, folder: Path
-) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    chosen = [figure for figure in figures if figure.name in asked]
-    todo = [curve for figure in chosen for curve in work.missing(folder, figure, seeds)]
-    _require_memory(todo, jobs)
-    probes = len(constants.missing(folder / publish.THEORY, scale)) if "theory" in asked else 0
-    with reporting(todo, jobs, probes) as watch:
-        work.complete(folder, chosen, seeds, jobs, watch)
-    if "theory" in asked:
-        constants.complete(folder / publish.THEORY, scale, theory_progress())
-
-
-def _memory(todo: Sequence[specs.Curve], jobs: int) -> float:
-    """The most bytes that so many of the curves take at the same time."""
-    sizes = sorted((16.0 * curve.setting.m * curve.setting.d for curve in todo), reverse=True)
-    return sum(1.1 * size + _BESIDE for size in sizes[:jobs])
-
-
-def _require_memory(todo: Sequence[specs.Curve], jobs: int) -> None:
-    needed = _memory(todo, jobs)
-    if needed > _MOST:
-        raise click.UsageError(
-            f"--jobs {jobs} would take up to {needed / 1e9:.0f} GB at once, more than {_MOST / 1e9:.0f}: use fewer jobs"
-        )
+def _run(asked: Sequence[str], archive: Archive, jobs: int) -> None:
+    archive.folder.mkdir(parents=True, exist_ok=True)
+    todo = [curve for figure in archive.figures if figure.name in asked for curve in archive.missing(figure)]
+    probes = len(archive.missing_probes()) if _THEORY in asked else 0
+    with curve_progress(todo, jobs, probes) as watch:
+        work.complete(archive, todo, jobs, watch)
+    if _THEORY in asked:
+        work.probe(archive, probe_progress())
 
 
 def _heading(scale: str, variant: str) -> str:
@@ -130,7 +113,7 @@ def _command(what: Sequence[str], scale: str, variant: str, seeds: int | None, o
 
 
 def _summary(judged: Sequence[Claim]) -> str:
-    lines = [f"Of {len(judged)} claims of the paper: {counted(judged)}."]
+    lines = [f"Of {len(judged)} claims of the paper: {tally(judged)}."]
     for verdict in VERDICTS[1:-1]:
         lines += [f"  {verdict}: {claim.statement} ({claim.place})" for claim in judged if claim.verdict == verdict]
     return "\n".join(lines)

@@ -1,1 +1,4 @@
-"""The paper's figures as frozen specs: spec → rows → figures, claims and a report."""
+"""The paper, reproduced: spec → rows → figures, judged claims and a report.
+
+Stands on the public face of gnpolyak alone, so that what is measured here is what a user gets.
+"""

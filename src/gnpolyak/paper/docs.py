@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from gnpolyak.base.files import replacing
-from gnpolyak.paper import claims, constants, errata, publish, rows, specs, tables
+from gnpolyak.paper import catalogue, claims, errata, provenance, tables
+from gnpolyak.paper.archive import Archive
 from gnpolyak.paper.evidence import Evidence
-from gnpolyak.paper.pictures import Claim, counted
+from gnpolyak.paper.specs import Figure
+from gnpolyak.paper.verdicts import Claim, tally
 
 _TOP = """# The paper, reproduced
 
@@ -23,7 +25,7 @@ computed from the rows in [reproduction/](reproduction/) (gzipped CSV with setti
 
 ```
 gnpolyak reproduce all --scale paper --out docs/reproduction   # runs what is missing, then figures and report.html
-python -m gnpolyak.paper.docs docs                       # this page
+python -m gnpolyak.paper.docs docs                             # this page
 ```
 
 As the rows are already there, in a clone the first command takes seconds: it draws the figures and writes
@@ -38,37 +40,42 @@ an error of 1e-8, absolute or as a share of the first error (the sums of the ten
 Times are ratios taken seed by seed in one run, without compilation; a “>” marks a run that ended before it got there:
 at its limit, or, with restarts, when the estimate of h* and the best value were the same number."""
 
-_RELATIVE = {"order", "rank"}
-
 
 def page(folder: Path) -> str:
     """The whole page, from the rows in a folder and those of the authors' variant in its subfolder."""
-    chosen = specs.figures("paper")
-    found = publish.evidence(folder, chosen, "paper", None)
-    judged = claims.judged(found)
-    sections = [_TOP, _claims(judged), _READING, *(_figure(figure, found) for figure in chosen)]
-    sections += [_theory(found), _authors(folder / "authors"), _errata(found), _provenance(folder, found)]
+    ours = Archive(folder, catalogue.figures("paper"), "paper")
+    theirs = Archive(folder / "authors", [catalogue.figure("restarts", "paper", "authors")], "paper")
+    found, authors = ours.evidence(), theirs.evidence()
+    sections = [_TOP, _claims(claims.judged(found)), _READING, *(_figure(figure, found) for figure in ours.figures)]
+    sections += [_theory(found), _authors(theirs.figures[0], authors), _errata(found)]
+    sections.append(
+        _provenance(
+            {
+                "The five figures": found.facts(),
+                "Theory beside practice": [record.facts for record in ours.records],
+                "The authors' settings": authors.facts(),
+            }
+        )
+    )
     return "\n\n".join(sections) + "\n"
 
 
 def _claims(judged: Sequence[Claim]) -> str:
     header = ("the paper says", "where", "measured", "verdict", "why")
     lines = [(c.statement, c.place, c.measured, f"**{c.verdict}**", c.reason) for c in judged]
-    return (
-        f"## Claims\n\nOf {len(judged)} claims: {counted(judged)}.\n\n{tables.markdown(header, lines, numbers=False)}"
-    )
+    return f"## Claims\n\nOf {len(judged)} claims: {tally(judged)}.\n\n{tables.markdown(header, lines, numbers=False)}"
 
 
-def _figure(figure: specs.Figure, found: Evidence) -> str:
-    kind = "as a share of the first error" if figure.name in _RELATIVE else "absolute"
+def _figure(figure: Figure, found: Evidence) -> str:
+    kind = "as a share of the first error" if figure.relative else "absolute"
     parts = [f"## {figure.title}", f"{figure.place}. {figure.caption} Calls to 1e-8, {kind}."]
     parts.append(f"![{figure.title}: objective error against oracle calls and seconds](reproduction/{figure.name}.svg)")
-    for panel in figure.panels:
-        names = [contender.label for contender in panel.contenders]
-        runs = found.panel(figure.name, panel.name)
+    for sweep in figure.sweeps:
+        names = [contender.label for contender in sweep.contenders]
+        runs = found.runs(figure.name, sweep.name)
         seeds = len({trace.facts["seed"] for trace in runs.traces})
-        table = tables.panel(runs, panel.symbol, names, figure.name in _RELATIVE)
-        parts.append(f"**{panel.title}**, {seeds} seed{'s' * (seeds > 1)}\n\n{table}")
+        table = tables.summary(runs, sweep.symbol, names, figure.relative)
+        parts.append(f"**{sweep.title}**, {seeds} seed{'s' * (seeds > 1)}\n\n{table}")
     return "\n\n".join(parts)
 
 
@@ -80,8 +87,8 @@ def _theory(found: Evidence) -> str:
         "T for 1e-8": ("T of Theorem 1 for 1e-8", ",.0f"),
         "calls": ("calls to 1e-8", ",.0f"),
     }
-    settings = list(found.about("calls to 1e-8"))
-    lines = [[s, *(format(found.finding(name, s), form) for name, form in columns.values())] for s in settings]
+    quantities, forms = zip(*columns.values(), strict=True)
+    lines = [[str(at), *map(format, numbers, forms)] for at, numbers in found.beside(*quantities).items()]
     return (
         "## Theory beside practice\n\n"
         "The constants of Theorem 1, estimated from samples of the image around X⋆ (`gnpolyak.diagnostics`, one seed), "
@@ -90,11 +97,10 @@ def _theory(found: Evidence) -> str:
     )
 
 
-def _authors(folder: Path) -> str:
-    chosen = [figure for figure in specs.figures("paper", "authors") if figure.name == "restarts"]
-    panel = publish.evidence(folder, chosen, "paper", None).panel("restarts")
-    names = [contender.label for contender in chosen[0].panels[0].contenders]
-    reached = {name: [value for value in panel.values if np.isfinite(panel.calls(name, value))] for name in names}
+def _authors(figure: Figure, found: Evidence) -> str:
+    runs = found.runs(figure.name)
+    names = [contender.label for contender in figure.sweeps[0].contenders]
+    reached = {name: [value for value in runs.values if np.isfinite(runs.calls(name, value))] for name in names}
     told = "; ".join(f"{name} at p_fail = {', '.join(f'{v:g}' for v in reached[name]) or 'none'}" for name in names)
     return (
         "## Restarts with the settings of the authors' code\n\n"
@@ -103,7 +109,7 @@ def _authors(folder: Path) -> str:
         "docs/reproduction/authors`). Smaller corruptions make h* − h₀ smaller, so fewer halvings are needed; half "
         f"the measurements make h less sharp. By the median seed, 1e-8 is reached by {told}. An error “below 0” is a "
         "value below that of the truth, which is then no longer the minimiser.\n\n"
-        + tables.panel(panel, "p_fail", names, False)
+        + tables.summary(runs, figure.sweeps[0].symbol, names, figure.relative)
     )
 
 
@@ -111,14 +117,8 @@ def _errata(found: Evidence) -> str:
     return "## Errata\n\n" + "\n".join(f"- **{title}.** {text}" for title, text in errata.errata(found))
 
 
-def _provenance(folder: Path, found: Evidence) -> str:
-    authors = [trace.facts for trace in rows.load(folder / "authors" / "restarts.csv.gz")]
-    parts: dict[str, Sequence[Mapping[str, str]]] = {
-        "The five figures": [trace.facts for traces in found.traces.values() for trace in traces],
-        "Theory beside practice": constants.load(folder / publish.THEORY),
-        "The authors' settings": authors,
-    }
-    told = [f"**{name}**\n\n{_facts(publish.provenance(facts))}" for name, facts in parts.items()]
+def _provenance(parts: Mapping[str, Sequence[Mapping[str, str]]]) -> str:
+    told = [f"**{name}**\n\n{_facts(provenance.told(facts))}" for name, facts in parts.items()]
     return "## Made with\n\n" + "\n\n".join(told)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gnpolyak.paper.evidence import Evidence, MissingError
+from gnpolyak.paper.evidence import Evidence, MissingError, kappa, told
 
 _Text = str | Callable[[Evidence], str]
 
@@ -22,29 +22,27 @@ def _filled(text: Callable[[Evidence], str], evidence: Evidence) -> str:
 
 
 def _rank(evidence: Evidence) -> str:
-    found = evidence.about("rank of the Jacobian, n = 2")
-    text = ", ".join(f"{value:,.0f} at {setting}" for setting, value in found.items())
+    found = ", ".join(told(evidence.about("rank of the Jacobian, n = 2"), "{:,.0f}"))
     return (
         "The Jacobian of c(X) = XXᵀ at a full-rank X has rank dr − r(r−1)/2, not r(r+1)/2 (they agree only if d = r): "
-        f"measured, {text}. The kernel is {{XΩ : Ω skew-symmetric}}. The proof confuses QYᵀ + YQᵀ = 0 with the tangent "
-        "space QᵀY + YᵀQ = 0 of the Stiefel manifold, takes T_Q = ker ∇c(X)·R⁻¹ where XYᵀ + YXᵀ = QWᵀ + WQᵀ needs "
-        "W = YRᵀ, and writes n for d. The rank is constant near X⋆, so the theorem applies; the introduction's "
+        f"measured, {found}. The kernel is {{XΩ : Ω skew-symmetric}}. The proof confuses QYᵀ + YQᵀ = 0 with the "
+        "tangent space QᵀY + YᵀQ = 0 of the Stiefel manifold, takes T_Q = ker ∇c(X)·R⁻¹ where XYᵀ + YXᵀ = QWᵀ + WQᵀ "
+        "needs W = YRᵀ, and writes n for d. The rank is constant near X⋆, so the theorem applies; the introduction's "
         "explanation, that the linear system is easy because the Jacobian has rank 15, does not."
     )
 
 
 def _composition(evidence: Evidence) -> str:
-    ratios = evidence.about("L_f/μ_f, n = 2")
-    text = ", ".join(f"{value:.3g} at {setting.split()[-1]}" for setting, value in ratios.items())
+    found = ", ".join(told(evidence.about("L_f/μ_f, n = 2"), "{:.3g}", kappa))
     return (
         "The introduction says that the condition number of h∘c is proportional to κ(X⋆)² and writes L_f/μ_h for it. "
-        f"It is L_f/μ_f, and it is proportional to κ(X⋆): {text}. Its square enters the number of Polyak's steps."
+        f"It is L_f/μ_f, and it is proportional to κ(X⋆): {found}. Its square enters the number of Polyak's steps."
     )
 
 
 def _restarted_polyak(evidence: Evidence) -> str:
-    panel = evidence.panel("restarts")
-    ends = ", ".join(f"{panel.end('RPolyak', value):.0e} at p_fail = {value:g}" for value in panel.values if value > 0)
+    runs = evidence.runs("restarts")
+    ends = ", ".join(f"{runs.end('RPolyak', value):.0e} at p_fail = {value:g}" for value in runs.values if value > 0)
     return (
         "Section 5.4 says that both restarted methods reach 1e-8. Ten restarts of RPolyak guarantee an error of "
         f"(h* − h₀)/2⁹ and no less; with N(0, 1) corruptions it ends at {ends}. The authors' code has smaller "

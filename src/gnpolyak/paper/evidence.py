@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from gnpolyak.paper.rows import Trace
+from gnpolyak.paper.findings import At, Finding
+from gnpolyak.paper.rows import ERROR, Trace
 
 
 class MissingError(LookupError):
@@ -15,52 +16,50 @@ class MissingError(LookupError):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One number that theory speaks of, measured at one setting."""
-
-    quantity: str
-    setting: str
-    """The setting in words, such as "d=100 r=5 n=2 κ=10"."""
-    value: float
-
-
-@dataclass(frozen=True)
 class Evidence:
-    """The rows of the figures by name, and the findings of the theory's probes."""
+    """The traces of the figures by name, and the findings of the theory's probes."""
 
     traces: Mapping[str, Sequence[Trace]]
     findings: Sequence[Finding] = ()
     incomplete: Mapping[str, str] = field(default_factory=dict)
     """Figures of which some curves are missing, with how many there are: no claim is judged by a part."""
 
-    def panel(self, figure: str, panel: str | None = None) -> Panel:
-        """The rows of one panel of a figure; of its only one by default."""
+    def runs(self, figure: str, panel: str | None = None) -> Runs:
+        """The runs of one panel of a figure; of its only one by default."""
         wanted = panel or figure
         if figure in self.incomplete:
             raise MissingError(f"{self.incomplete[figure]} of {figure}: run `gnpolyak reproduce {figure}`")
         found = [trace for trace in self.traces.get(figure, ()) if trace.facts["panel"] == wanted]
         if not found:
             raise MissingError(f"no rows of {figure}: run `gnpolyak reproduce {figure}`")
-        return Panel(found)
+        return Runs(found)
 
-    def finding(self, quantity: str, setting: str) -> float:
+    def finding(self, quantity: str, at: At) -> float:
         """One number of theory."""
-        for finding in self.findings:
-            if (finding.quantity, finding.setting) == (quantity, setting):
-                return finding.value
-        raise MissingError(f"no {quantity} at {setting}: run `gnpolyak reproduce theory`")
+        found = self.about(quantity)
+        if at not in found:
+            raise MissingError(f"no {quantity} at {at}: run `gnpolyak reproduce theory`")
+        return found[at]
 
-    def about(self, quantity: str) -> dict[str, float]:
+    def about(self, quantity: str) -> dict[At, float]:
         """One quantity at every setting it was measured at."""
-        found = {finding.setting: finding.value for finding in self.findings if finding.quantity == quantity}
+        found = {finding.at: finding.value for finding in self.findings if finding.quantity == quantity}
         if not found:
             raise MissingError(f"no {quantity}: run `gnpolyak reproduce theory`")
         return found
 
+    def beside(self, *quantities: str) -> dict[At, tuple[float, ...]]:
+        """Several quantities at every setting that the first was measured at."""
+        return {at: tuple(self.finding(each, at) for each in quantities) for at in self.about(quantities[0])}
+
+    def facts(self) -> list[Mapping[str, str]]:
+        """What every curve was run with."""
+        return [trace.facts for traces in self.traces.values() for trace in traces]
+
 
 @dataclass(frozen=True)
-class Panel:
-    """The rows of one panel."""
+class Runs:
+    """The runs of one panel: a trace for each method, value and seed."""
 
     traces: Sequence[Trace]
 
@@ -76,7 +75,7 @@ class Panel:
             raise MissingError(f"no rows of {method} at {value:g}: run `gnpolyak reproduce`")
         return found
 
-    def calls(self, method: str, value: float, error: float = 1e-8, relative: bool = False) -> float:
+    def calls(self, method: str, value: float, error: float = ERROR, relative: bool = False) -> float:
         """The median number of calls to an error; infinite when at least half of the seeds did not get there."""
         return _median(trace.calls_to(error, relative) for trace in self.of(method, value))
 
@@ -89,7 +88,7 @@ class Panel:
         traces = self.of(method, value)
         return _median(float(trace.call[-1]) for trace in traces), _median(trace.seconds[-1] for trace in traces)
 
-    def arrived(self, method: str, value: float, error: float = 1e-8) -> tuple[int, int]:
+    def arrived(self, method: str, value: float, error: float = ERROR) -> tuple[int, int]:
         """How many of the seeds reached an error, and how many there are."""
         traces = self.of(method, value)
         return sum(bool(np.isfinite(trace.calls_to(error))) for trace in traces), len(traces)
@@ -123,6 +122,19 @@ def _median(numbers: Iterable[float]) -> float:
     """The median of numbers of which some may be infinite; of an even count the larger middle one."""
     ordered = sorted(numbers)
     return float(ordered[len(ordered) // 2])
+
+
+def told(
+    found: Mapping[At, float] | Mapping[At, tuple[float, ...]], form: str, name: Callable[[At], str] = str
+) -> list[str]:
+    """What was found at each setting, in words: a format with a {} for each number, and where it was measured."""
+    numbers = {at: value if isinstance(value, tuple) else (value,) for at, value in found.items()}
+    return [f"{form.format(*values)} at {name(at)}" for at, values in numbers.items()]
+
+
+def kappa(at: At) -> str:
+    """A name for settings that differ in κ alone."""
+    return f"κ={at.kappa:g}"
 
 
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:

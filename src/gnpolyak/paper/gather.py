@@ -6,65 +6,50 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gnpolyak.paper import specs
 from gnpolyak.paper.pictures import Line, Panel, Picture, Series
-from gnpolyak.paper.rows import Trace, identity
+from gnpolyak.paper.rows import Trace
+from gnpolyak.paper.specs import Figure, Sweep
 
 _POINTS = 300
 
 
-def done(figure: specs.Figure, traces: Sequence[Trace], seeds: int | None) -> list[Trace]:
-    """The traces that belong to the figure as specified, in its order; others, of other settings, are left out."""
-    found = {trace.identity: trace for trace in traces}
-    return [found[key] for curve in figure.curves(seeds) if (key := identity(curve)) in found]
-
-
-def picture(figure: specs.Figure, traces: Sequence[Trace], so_far: str = "") -> Picture:
+def picture(figure: Figure, traces: Sequence[Trace], so_far: str = "") -> Picture:
     """What the figure shows of the traces there are; `so_far` says how many, if not all."""
     unfinished = f" Only {so_far} are done." if so_far else ""
+    shown = [(sweep, [trace for trace in traces if trace.facts["panel"] == sweep.name]) for sweep in figure.sweeps]
     return Picture(
         name=figure.name,
         title=figure.title,
         caption=f"{figure.place} of the paper. {figure.caption}{unfinished}",
-        settings=tuple(pair for panel in figure.panels for pair in _settings(panel, traces)),
-        panels=tuple(drawn for panel in figure.panels if (drawn := _panel(panel, traces)).lines),
+        settings=tuple(pair for sweep, own in shown for pair in _settings(sweep, own)),
+        panels=tuple(_panel(sweep, own) for sweep, own in shown if own),
     )
 
 
-def _settings(panel: specs.Panel, traces: Sequence[Trace]) -> list[tuple[str, str]]:
-    of_panel = [trace for trace in traces if trace.facts["panel"] == panel.name]
-    seeds = len({trace.facts["seed"] for trace in of_panel})
-    limit = f"{max((int(t.facts['max_calls']) for t in of_panel), default=panel.max_calls):,} calls"
-    if panel.max_seconds is not None:
-        limit += f" or {panel.max_seconds:g} s"
-    values = ", ".join(f"{value:g}" for value in panel.values)
-    known = "" if panel.varies == "p_fail" else f", p_fail = {panel.base.p_fail:g}"
+def _settings(sweep: Sweep, traces: Sequence[Trace]) -> list[tuple[str, str]]:
+    seeds = len({trace.facts["seed"] for trace in traces})
+    limit = f"{max((int(trace.facts['max_calls']) for trace in traces), default=sweep.max_calls):,} calls"
+    if sweep.max_seconds is not None:
+        limit += f" or {sweep.max_seconds:g} s"
+    values = ", ".join(f"{value:g}" for value in sweep.values)
+    known = "" if sweep.varies == "p_fail" else f", p_fail = {sweep.base.p_fail:g}"
+    restarted = [contender for contender in sweep.contenders if contender.strategy == "restart"]
     return [
-        (panel.title, f"{panel.symbol} in {{{values}}}{known}"),
+        (sweep.title, f"{sweep.symbol} in {{{values}}}{known}"),
         ("seeds", str(seeds)),
         ("limit", limit),
-        *((c.label, f"K = {c.outer} restarts of T = {c.inner:,} steps") for c in _restarted(panel)),
+        *((c.label, f"K = {c.outer} restarts of T = {c.inner:,} steps") for c in restarted),
     ]
 
 
-def _restarted(panel: specs.Panel) -> list[specs.Contender]:
-    return [contender for contender in panel.contenders if contender.strategy == "restart"]
-
-
-def _panel(panel: specs.Panel, traces: Sequence[Trace]) -> Panel:
-    lines = []
-    for contender in panel.contenders:
-        for value in panel.values:
-            same = [
-                trace
-                for trace in traces
-                if trace.facts["panel"] == panel.name
-                and trace.facts["method"] == contender.label
-                and trace.value == value
-            ]
-            if same:
-                lines.append(_line(contender.label, value, same))
-    return Panel(panel.title, panel.symbol, tuple(lines))
+def _panel(sweep: Sweep, traces: Sequence[Trace]) -> Panel:
+    lines = [
+        _line(contender.label, value, same)
+        for contender in sweep.contenders
+        for value in sweep.values
+        if (same := [t for t in traces if t.facts["method"] == contender.label and t.value == value])
+    ]
+    return Panel(sweep.title, sweep.symbol, tuple(lines))
 
 
 def _line(method: str, value: float, traces: Sequence[Trace]) -> Line:

@@ -10,9 +10,9 @@ from gnpolyak.paper import looks
 from gnpolyak.paper.curves import drawable
 from gnpolyak.paper.pictures import Panel, Picture, Series
 
-# Points of all the curves of one axis together, so that the page stays below a megabyte and a half, and of one curve.
-POINTS = 20_000
+# The most points of one curve, and of all curves together: with so many the page stays below a megabyte and a half.
 POINTS_OF_A_CURVE = 200
+POINTS = 20_000
 
 
 def embedded(pictures: Sequence[Picture]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,27 +54,3 @@ class Picture:
     settings: tuple[tuple[str, str], ...]
     """What was run, as pairs of words for a table."""
     panels: tuple[Panel, ...]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper that can be measured, and what the measurement says."""
-
-    statement: str
-    place: str
-    """Where the paper says it."""
-    measured: str
-    verdict: str
-    """One of `VERDICTS`."""
-    reason: str
-
-
-VERDICTS = ("holds", "holds with a condition", "does not hold as printed", "not measured")
-PLURALS = dict(zip(VERDICTS, ("hold", "hold with a condition", "do not hold as printed", "not measured"), strict=True))
-
-
-def counted(claims: Sequence[Claim]) -> str:
-    """How many claims got each verdict, in words."""
-    counts = Counter(claim.verdict for claim in claims)
-    words = {verdict: verdict if counts[verdict] == 1 else PLURALS[verdict] for verdict in VERDICTS}
-    return ", ".join(f"{counts[verdict]} {words[verdict]}" for verdict in VERDICTS if counts[verdict])

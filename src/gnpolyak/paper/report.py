@@ -6,26 +6,19 @@ Everything is inside the file, and its content security policy forbids it to loa
 from __future__ import annotations
 
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 
-from gnpolyak.base.files import replacing
 from gnpolyak.paper import payload
-from gnpolyak.paper.pictures import VERDICTS, Claim, Line, Panel, Picture
+from gnpolyak.paper.pictures import Line, Panel, Picture
+from gnpolyak.paper.verdicts import VERDICTS, Claim, counted
 
 SCRIPTS = ("scales.js", "chart.js", "legend.js", "report.js")
-# The class of the badge, its sign for those who do not see the colour, and the summary's words for one and for more.
-BADGES = {
-    "holds": ("good", "✓", "holds", "hold"),
-    "holds with a condition": ("fair", "◐", "holds with a condition", "hold with a condition"),
-    "does not hold as printed": ("poor", "✕", "does not hold as printed", "do not hold as printed"),
-    "not measured": ("none", "–", "was not measured", "were not measured"),
-}
+# The class of a verdict's badge, and its sign for those who do not see the colour.
+BADGES = dict(zip(VERDICTS, (("good", "✓"), ("fair", "◐"), ("poor", "✕"), ("none", "–")), strict=True))
 
 
 def page(
@@ -47,10 +40,8 @@ def page(
         Rows of the table of claims, in this order.
     machine : mapping
         What the measurements were made on and with, as names and texts.
-    heading : str
-        The title.
-    command : str
-        What makes the page again.
+    heading, command : str
+        The title, and what makes the page again.
     notes : sequence of pairs
         Errata: a short title and a text each.
     """
@@ -70,22 +61,6 @@ def page(
         style=style,
         script=script,
     )
-
-
-def write(
-    path: Path,
-    pictures: Sequence[Picture],
-    claims: Sequence[Claim],
-    machine: Mapping[str, str],
-    *,
-    heading: str,
-    command: str,
-    notes: Sequence[tuple[str, str]] = (),
-) -> None:
-    """Write `page` into a file, which is there as a whole or not at all."""
-    text = page(pictures, claims, machine, heading=heading, command=command, notes=notes)
-    with replacing(path) as draft:
-        draft.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _check(claims: Sequence[Claim]) -> None:
@@ -113,12 +88,11 @@ def _digest(text: str) -> str:
 
 
 def _summary(claims: Sequence[Claim]) -> str:
-    counts = Counter(claim.verdict for claim in claims)
-    found = [(counts[verdict], *BADGES[verdict]) for verdict in VERDICTS if counts[verdict]]
-    if not found:
+    if not claims:
         return ""
-    words = ", ".join(f'<span class="{kind}">{n} {one if n == 1 else many}</span>' for n, kind, _, one, many in found)
-    bar = "".join(f'<li class="{kind}"></li>' * n for n, kind, *_ in found)
+    found = [(BADGES[verdict][0], n, words) for verdict, n, words in counted(claims)]
+    words = ", ".join(f'<span class="{kind}">{n} {words}</span>' for kind, n, words in found)
+    bar = "".join(f'<li class="{kind}"></li>' * n for kind, n, _ in found)
     start = "Of one claim" if len(claims) == 1 else f"Of {len(claims)} claims"
     return f'<p class="summary">{start}, {words}.</p>\n<ul class="tally" aria-hidden="true">{bar}</ul>'
 
@@ -146,7 +120,7 @@ def _claims(claims: Sequence[Claim]) -> str:
 
 
 def _claim(k: int, claim: Claim) -> str:
-    kind, sign, *_ = BADGES[claim.verdict]
+    kind, sign = BADGES[claim.verdict]
     badge = f'<span class="badge {kind}"><span aria-hidden="true">{sign}</span>{escape(claim.verdict)}</span>'
     return (
         f'<tr id="claim-{k + 1}"><td class="statement">{escape(claim.statement)}</td>'

@@ -7,7 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -15,7 +15,11 @@ import numpy as np
 
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.files import replacing
+from gnpolyak.paper.provenance import HARDWARE, SOFTWARE
 from gnpolyak.paper.specs import Curve
+
+ERROR = 1e-8
+"""The objective error that the paper's figures and claims are about."""
 
 IDENTITY = (
     *("figure", "panel", "method", "parameter", "value", "seed"),
@@ -24,19 +28,7 @@ IDENTITY = (
 )
 """The columns that say what was run: a curve with the same ones need not be run again."""
 
-PROVENANCE = (
-    "target",
-    "status",
-    "dtype",
-    "device",
-    "processor",
-    "cores",
-    "jobs",
-    "oracle",
-    "versions",
-    "commit",
-    "date",
-)
+PROVENANCE = ("target", "status", "dtype", *HARDWARE, "jobs", *SOFTWARE)
 """The columns that say what came of it, where and with what."""
 
 MEASURED = ("call", "seconds", "gap", "best")
@@ -66,22 +58,20 @@ class Trace:
         """The parameter that the figure varies."""
         return float(self.facts["value"])
 
-    def calls_to(self, error: float, relative: bool = False) -> float:
+    def calls_to(self, error: float = ERROR, relative: bool = False) -> float:
         """The first call with an error of at most this, or of this share of the first; infinite if there is none."""
-        return self._first(self.call, error, relative)
-
-    def seconds_to(self, error: float, relative: bool = False) -> float:
-        """The seconds until then."""
-        return self._first(self.seconds, error, relative)
+        place = self._first(error, relative)
+        return float("inf") if place is None else float(self.call[place])
 
     def reaching(self, relative: bool) -> tuple[float, float]:
         """Calls and seconds to an error of 1e-8, or all that were spent where it was not reached."""
-        calls, seconds = self.calls_to(1e-8, relative), self.seconds_to(1e-8, relative)
-        return (calls, seconds) if np.isfinite(calls) else (float(self.call[-1]), float(self.seconds[-1]))
+        place = self._first(ERROR, relative)
+        end = -1 if place is None else place
+        return float(self.call[end]), float(self.seconds[end])
 
-    def _first(self, of: np.ndarray, error: float, relative: bool) -> float:
+    def _first(self, error: float, relative: bool) -> int | None:
         reached = np.flatnonzero(self.best <= (error * self.best[0] if relative else error))
-        return float(of[reached[0]]) if reached.size else float("inf")
+        return int(reached[0]) if reached.size else None
 
 
 def identity(curve: Curve) -> tuple[str, ...]:
@@ -125,10 +115,22 @@ def save(path: Path, traces: Iterable[Trace]) -> None:
     writer.writerow(COLUMNS)
     for trace in traces:
         constant = [trace.facts[name] for name in (*IDENTITY, *PROVENANCE)]
-        for call, seconds, gap, best in zip(trace.call, trace.seconds, trace.gap, trace.best, strict=True):
-            writer.writerow([*constant, int(call), f"{seconds:.6g}", f"{gap:.6g}", f"{best:.6g}"])
+        for call, *measured in zip(trace.call, trace.seconds, trace.gap, trace.best, strict=True):
+            writer.writerow([*constant, int(call), *(_short(number) for number in measured)])
     with replacing(path) as draft:
         draft.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+
+
+def as_written(trace: Trace) -> Trace:
+    """The trace with the digits that `save` keeps: what is told must not depend on when the file was read."""
+    seconds, gap, best = (
+        np.array([float(_short(number)) for number in numbers]) for numbers in (trace.seconds, trace.gap, trace.best)
+    )
+    return replace(trace, seconds=seconds, gap=gap, best=best)
+
+
+def _short(number: float) -> str:
+    return f"{number:.6g}"
 
 
 def load(path: Path) -> list[Trace]:
@@ -145,12 +147,17 @@ def load(path: Path) -> list[Trace]:
         split = len(IDENTITY) + len(PROVENANCE)
         return [_trace(constant, list(group)) for constant, group in groupby(rows, key=lambda row: tuple(row[:split]))]
     except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:
-        raise InputError(
-            given=f"the file {path}",
-            needed="gzipped CSV as this version of `gnpolyak reproduce` writes it",
-            missing=f"readable rows ({error})",
-            advice="move the file away and start again, or choose another --out",
-        ) from error
+        raise unreadable(path, "gzipped CSV as this version of `gnpolyak reproduce` writes it", error) from error
+
+
+def unreadable(path: Path, needed: str, error: Exception) -> InputError:
+    """What to say of a file whose rows cannot be read."""
+    return InputError(
+        given=f"the file {path}",
+        needed=needed,
+        missing=f"readable rows ({error})",
+        advice="move the file away and start again, or choose another --out",
+    )
 
 
 def _trace(constant: Sequence[str], rows: list[list[str]]) -> Trace:
@@ -160,5 +167,5 @@ def _trace(constant: Sequence[str], rows: list[list[str]]) -> Trace:
     ordered = np.all(np.diff(calls) > 0) and np.all(np.diff(seconds) >= 0) and np.all(np.diff(best) <= 0)
     ordered = ordered and calls[0] == 1 and seconds[0] > 0
     if not (ordered and np.isfinite([*best, float(facts["target"]), float(facts["value"])]).all()):
-        raise ValueError("calls, times and errors as no run has them")
+        raise ValueError("calls that do not count up from 1, times that fall, or best errors that rise or are infinite")
     return Trace(facts, calls.astype(int), seconds, gap, best)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
-import jax
 import numpy as np
 
 import gnpolyak as gnp
-from gnpolyak.base.environment import commit, oracle, processor, versions
 from gnpolyak.paper.authors import WarmStartedGNP
+from gnpolyak.paper.provenance import machine
 from gnpolyak.paper.rows import IDENTITY, Trace, identity, recorded
 from gnpolyak.paper.specs import Contender, Curve, Setting
 
 _WARM_UP = 3
+_METHODS: dict[str, Any] = {
+    "gnp": gnp.GNP,
+    "gnp-authors": WarmStartedGNP,
+    "scaledsm": gnp.ScaledSM,
+    "polyak": gnp.Polyak,
+    "auto": gnp.Auto,
+}
 _latest: dict[tuple[Setting, int], gnp.instances.Instance] = {}
 
 
@@ -33,7 +37,7 @@ def run(curve: Curve, jobs: int = 1, watch: Callable[[gnp.Result], Any] | None =
         Called with the result so far, between compiled chunks; the clock stands still meanwhile.
     """
     case = _instance(curve.setting, curve.seed)
-    # Untimed: the first calls on new data and new code pay for more than themselves.
+    # Not timed: it compiles the loop and brings the data into the caches.
     _solve(replace(curve, max_calls=_WARM_UP), case, None)
     res = _solve(curve, case, watch)
     gap, best = res.history.gap(case.target), res.history.best - case.target
@@ -42,13 +46,12 @@ def run(curve: Curve, jobs: int = 1, watch: Callable[[gnp.Result], Any] | None =
     return Trace(facts, kept + 1, res.history.seconds[kept], gap[kept], best[kept])
 
 
-_METHODS: dict[str, Any] = {
-    "gnp": gnp.GNP,
-    "gnp-authors": WarmStartedGNP,
-    "scaledsm": gnp.ScaledSM,
-    "polyak": gnp.Polyak,
-    "auto": gnp.Auto,
-}
+def solved(*arguments: Any, **options: Any) -> gnp.Result:
+    """`gnpolyak.minimize`, in which Ctrl-C raises: half a measurement must not be taken for a whole one."""
+    res = gnp.minimize(*arguments, **options)
+    if res.status is gnp.Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return res
 
 
 def _instance(setting: Setting, seed: int) -> gnp.instances.Instance:
@@ -61,25 +64,16 @@ def _instance(setting: Setting, seed: int) -> gnp.instances.Instance:
 
 def _solve(curve: Curve, case: gnp.instances.Instance, watch: Callable[[gnp.Result], Any] | None) -> gnp.Result:
     contender = curve.contender
-    return uninterrupted(
-        gnp.minimize(
-            case.problem,
-            case.x0,
-            _METHODS[contender.method](fraction=contender.fraction),
-            **_rule(contender, case.target),
-            tol=contender.tol,
-            max_calls=curve.max_calls,
-            max_seconds=curve.max_seconds,
-            callback=watch,
-        )
+    return solved(
+        case.problem,
+        case.x0,
+        _METHODS[contender.method](fraction=contender.fraction),
+        **_rule(contender, case.target),
+        tol=contender.tol,
+        max_calls=curve.max_calls,
+        max_seconds=curve.max_seconds,
+        callback=watch,
     )
-
-
-def uninterrupted(res: gnp.Result) -> gnp.Result:
-    """The result, unless Ctrl-C ended it: half a measurement must not be taken for a whole one."""
-    if res.status is gnp.Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return res
 
 
 def _rule(contender: Contender, target: float) -> dict[str, Any]:
@@ -96,17 +90,4 @@ def _provenance(case: gnp.instances.Instance, res: gnp.Result, jobs: int) -> dic
         "dtype": str(np.asarray(case.x0).dtype),
         **machine(),
         "jobs": str(jobs),
-    }
-
-
-def machine() -> dict[str, str]:
-    """Where and with what a solve runs, now."""
-    return {
-        "device": ", ".join(sorted({device.device_kind for device in jax.devices()})),
-        "processor": processor(),
-        "cores": str(os.cpu_count()),
-        "oracle": oracle(),
-        "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
-        "commit": commit() or "unknown",
-        "date": datetime.now(UTC).date().isoformat(),
     }

@@ -1,8 +1,4 @@
-"""What each of the paper's figures runs, frozen: two scales, and the paper's or its authors' settings.
-
-Where the paper's text is silent the choice is ours and said here: the cap on calls of the figures on conditioning, and
-that every run with a known optimum ends at 1e-13 of its first error.
-"""
+"""What a figure is made of, frozen: sweeps of one argument, and in each a curve for every value, method and seed."""
 
 from __future__ import annotations
 
@@ -11,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-SCALES = ("quick", "paper")
-VARIANTS = ("paper", "authors")
+SYMBOLS = {"d": "d", "r": "r", "n": "n", "p_fail": "p_fail", "kappa": "κ"}
+"""The arguments of an instance as the paper writes them."""
 
 # Just above what float64 resolves of the sums in the largest of these problems.
 _TOL = 1e-13
-_KAPPAS = (1.0, 2.0, 5.0, 10.0, 50.0, 100.0)
+# Measurements for each of the d·r variables. Not left to the instances' own default, which is this for matrices and n
+# times this beyond: Section 5.3 takes n times as many at n = 2 too.
+_PER_VARIABLE = 8
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Contender:
 
     label: str
     method: str
-    """A name of `gnpolyak.methods.METHODS`, or "gnp-authors"."""
+    """"gnp", "scaledsm", "polyak" or "auto", as `gnpolyak.minimize` calls them, or "gnp-authors"."""
     strategy: str | None = None
     """None where the optimal value is known."""
     inner: int = 200
@@ -56,6 +54,7 @@ class Curve:
 
     figure: str
     panel: str
+    """The name of the sweep, which the figure shows as one of its panels."""
     contender: Contender
     symbol: str
     value: float
@@ -85,39 +84,52 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One setting with one of its arguments varied."""
+class Sweep:
+    """One setting with one of its arguments varied: a panel of a figure."""
 
     name: str
-    title: str
+    about: str
+    """What stays the same."""
     varies: str
     values: tuple[float, ...]
     base: Setting
-    per_variable: int
-    """Measurements for each of the d·r variables, to be multiplied by the order n where `with_order`."""
     with_order: bool
+    """Whether the number of measurements is multiplied by the order n."""
     contenders: tuple[Contender, ...]
     seeds: int
     max_calls: int
     max_seconds: float | None = None
     halved: bool = False
-    """Whether only half of these measurements are taken, as the authors' code does."""
+    """Whether only half of the measurements are taken, as the authors' code does."""
     absolute_radius: float | None = None
     """‖x0 − X⋆‖ itself, as the authors' code has it, instead of its ratio to ‖X⋆‖."""
 
     @property
     def symbol(self) -> str:
         """What varies, as the paper writes it."""
-        return {"kappa": "κ", "p_fail": "p_fail"}.get(self.varies, self.varies)
+        return SYMBOLS[self.varies]
+
+    @property
+    def title(self) -> str:
+        """What stays the same, and the number of measurements."""
+        return f"{self.about}, m = {_PER_VARIABLE}{'n' * self.with_order}dr{' halved' * self.halved}"
 
     def setting(self, value: float) -> Setting:
         """The setting at one value of what varies."""
         varied = replace(self.base, **{self.varies: type(getattr(self.base, self.varies))(value)})
-        m = self.per_variable * varied.d * varied.r * (varied.n if self.with_order else 1)
-        radius = varied.radius
-        if self.absolute_radius is not None:
-            radius = float(f"{self.absolute_radius / _truth_norm(varied):.12g}")
-        return replace(varied, m=m // 2 if self.halved else m, radius=radius)
+        m = _PER_VARIABLE * varied.d * varied.r * (varied.n if self.with_order else 1)
+        return replace(varied, m=m // 2 if self.halved else m, radius=self._radius(varied))
+
+    def limit(self, contender: Contender) -> int:
+        """The most calls; restarts have a number of their own."""
+        return contender.inner * contender.outer + 1 if contender.strategy == "restart" else self.max_calls
+
+    def _radius(self, setting: Setting) -> float:
+        if self.absolute_radius is None:
+            return setting.radius
+        # ‖X⋆‖ follows from its singular values, 1 to 1/κ spaced linearly.
+        size = float(np.linalg.norm(np.linspace(1.0, 1.0 / setting.kappa, setting.r)))
+        return float(f"{self.absolute_radius / size:.12g}")
 
 
 @dataclass(frozen=True)
@@ -129,152 +141,25 @@ class Figure:
     place: str
     """Where the paper has it."""
     caption: str
-    panels: tuple[Panel, ...]
+    sweeps: tuple[Sweep, ...]
+    relative: bool = False
+    """Whether errors are told as a share of the first one."""
 
     def curves(self, seeds: int | None = None) -> Iterator[Curve]:
         """Every solve the figure needs, those on the same instance next to each other."""
-        for panel in self.panels:
-            for value in panel.values:
-                setting = panel.setting(value)
-                for seed in range(panel.seeds if seeds is None else seeds):
-                    for contender in panel.contenders:
+        for sweep in self.sweeps:
+            for value in sweep.values:
+                setting = sweep.setting(value)
+                for seed in range(sweep.seeds if seeds is None else seeds):
+                    for contender in sweep.contenders:
                         yield Curve(
-                            self.name,
-                            panel.name,
-                            contender,
-                            panel.symbol,
-                            value,
-                            setting,
-                            seed,
-                            _limit(panel, contender),
-                            panel.max_seconds,
+                            figure=self.name,
+                            panel=sweep.name,
+                            contender=contender,
+                            symbol=sweep.symbol,
+                            value=value,
+                            setting=setting,
+                            seed=seed,
+                            max_calls=sweep.limit(contender),
+                            max_seconds=sweep.max_seconds,
                         )
-
-
-def _limit(panel: Panel, contender: Contender) -> int:
-    return contender.inner * contender.outer + 1 if contender.strategy == "restart" else panel.max_calls
-
-
-def _truth_norm(setting: Setting) -> float:
-    """‖X⋆‖_F, which follows from its singular values, 1 to 1/κ spaced linearly."""
-    return float(np.linalg.norm(np.linspace(1.0, 1.0 / setting.kappa, setting.r)))
-
-
-GNP = Contender("GNP", "gnp", typical=80)
-SCALEDSM = Contender("ScaledSM", "scaledsm", typical=80)
-POLYAK = Contender("Polyak", "polyak")
-RGNP = Contender("RGNP", "gnp", "restart", inner=200, outer=50)
-RPOLYAK = Contender("RPolyak", "polyak", "restart", inner=1000, outer=10)
-LEVEL = Contender("Level (ours)", "auto", "level", tol=1e-11, typical=200)
-
-
-def figures(scale: str = "paper", variant: str = "paper") -> tuple[Figure, ...]:
-    """The five figures at a scale, in one of the two variants."""
-    sizes = _Sizes(1000, 100, seeds=3, cap=10_000) if scale == "paper" else _Sizes(60, 30, seeds=1, cap=2_000)
-    built = (_conditioning(sizes), _scaledsm(sizes), _order(sizes), _restarts(sizes), _rank(sizes))
-    return built if variant == "paper" else tuple(_as_the_authors(figure) for figure in built)
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    """What a scale fixes."""
-
-    large: int
-    small: int
-    seeds: int
-    cap: int
-
-
-def _conditioning(sizes: _Sizes) -> Figure:
-    return Figure(
-        "conditioning",
-        "Conditioning: GNP against Polyak",
-        "Figure 1, Section 5.2",
-        "The condition number κ of the true factor grows; the optimal value is known.",
-        (_varying_kappa(sizes, "conditioning", POLYAK),),
-    )
-
-
-def _scaledsm(sizes: _Sizes) -> Figure:
-    return Figure(
-        "scaledsm",
-        "Conditioning: GNP against ScaledSM",
-        "Figure 2, Section 5.2",
-        "The same setting, against the method that preconditions by the inverse Gram matrix of the factor.",
-        (_varying_kappa(sizes, "scaledsm", SCALEDSM),),
-    )
-
-
-def _varying_kappa(sizes: _Sizes, name: str, other: Contender) -> Panel:
-    base, title = Setting(d=sizes.large), f"n = 2, r = 5, d = {sizes.large}, m = 8dr"
-    return Panel(name, title, "kappa", _KAPPAS, base, 8, False, (GNP, other), sizes.seeds, max_calls=5_000)
-
-
-def _order(sizes: _Sizes) -> Figure:
-    return Figure(
-        "order",
-        "Order of the tensor",
-        "Figure 3, Section 5.3",
-        "The order n of the tensor grows, well conditioned above and with κ = 3 below.",
-        (
-            _varying_order(sizes, "top", Setting(d=sizes.large), 100.0),
-            _varying_order(sizes, "bottom", Setting(d=sizes.small, kappa=3.0), None),
-        ),
-    )
-
-
-def _varying_order(sizes: _Sizes, name: str, base: Setting, seconds: float | None) -> Panel:
-    title = f"κ = {base.kappa:g}, d = {base.d}, r = 5, m = 8ndr"
-    orders = (2.0, 3.0, 4.0, 5.0, 6.0)
-    return Panel(name, title, "n", orders, base, 8, True, (GNP, POLYAK), sizes.seeds, sizes.cap, seconds)
-
-
-def _restarts(sizes: _Sizes) -> Figure:
-    base, title = Setting(d=sizes.small, kappa=5.0), f"κ = 5, n = 2, r = 5, d = {sizes.small}, m = 8dr"
-    shares, methods = (0.0, 0.1, 0.2, 0.3, 0.4), (RGNP, RPOLYAK, LEVEL)
-    return Figure(
-        "restarts",
-        "Unknown optimal value: restarts",
-        "Figure 4, Section 5.4",
-        "A share p_fail of the measurements is corrupted and only the bound h₀ = 0 is known. The level rule is this "
-        "library's own.",
-        (Panel("restarts", title, "p_fail", shares, base, 8, False, methods, sizes.seeds, max_calls=10_000),),
-    )
-
-
-def _rank(sizes: _Sizes) -> Figure:
-    base, title = Setting(d=sizes.small, n=3, kappa=3.0), f"n = 3, κ = 3, d = {sizes.small}, m = 8ndr"
-    ranks = (2.0, 5.0, 10.0, 20.0)
-    return Figure(
-        "rank",
-        "Rank",
-        "Figure 5, Section 5.5",
-        "The rank r grows; the optimal value is known.",
-        (Panel("rank", title, "r", ranks, base, 8, True, (GNP, POLYAK), sizes.seeds, sizes.cap),),
-    )
-
-
-def _as_the_authors(figure: Figure) -> Figure:
-    """The figure with what their public code does differently from their text."""
-    return replace(figure, panels=tuple(_authors_panel(figure.name, panel) for panel in figure.panels))
-
-
-def _authors_panel(figure: str, panel: Panel) -> Panel:
-    return replace(
-        panel,
-        title=f"{panel.title} halved",
-        base=replace(panel.base, corruption=0.001),
-        halved=True,
-        absolute_radius=0.01 if figure == "order" else 0.1,
-        contenders=tuple(_authors_contender(contender) for contender in panel.contenders),
-        max_calls=panel.max_calls if figure == "restarts" else min(panel.max_calls, 1_000),
-    )
-
-
-def _authors_contender(contender: Contender) -> Contender:
-    changed = {
-        "GNP": {"method": "gnp-authors"},
-        "RGNP": {"method": "gnp-authors", "fraction": 1.0},
-        "RPolyak": {"fraction": 1.0, "inner": 1200, "outer": 13},
-    }
-    return replace(contender, **changed.get(contender.label, {}))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Tables of a panel's figures, in Markdown."""
+"""Tables in Markdown: what the runs of a panel came to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gnpolyak.paper.evidence import Panel
+from gnpolyak.paper.evidence import Runs
 from gnpolyak.paper.rows import Trace
 
 
@@ -16,7 +16,7 @@ def markdown(header: Sequence[str], lines: Sequence[Sequence[str]], numbers: boo
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
-def panel(of: Panel, symbol: str, methods: Sequence[str], relative: bool) -> str:
+def summary(runs: Runs, symbol: str, methods: Sequence[str], relative: bool) -> str:
     """Calls to 1e-8, seconds to it in units of the first method's, and errors at the end: median and range."""
     first = methods[0]
     header = [symbol, *(f"{m}, calls" for m in methods), *(f"{m}, time / {first}'s" for m in methods[1:])]
@@ -24,11 +24,11 @@ def panel(of: Panel, symbol: str, methods: Sequence[str], relative: bool) -> str
     lines = [
         [
             f"{value:g}",
-            *(_calls(of.of(m, value), relative) for m in methods),
-            *(_times(of.of(m, value), of.of(first, value), relative) for m in methods[1:]),
-            *(_error(of.end(m, value)) for m in methods),
+            *(_calls(runs.of(m, value), relative) for m in methods),
+            *(_times(runs.of(m, value), runs.of(first, value), relative) for m in methods[1:]),
+            *(_error(runs.end(m, value)) for m in methods),
         ]
-        for value in of.values
+        for value in runs.values
     ]
     return markdown(header, lines)
 
@@ -38,19 +38,19 @@ def _error(error: float) -> str:
 
 
 def _calls(traces: Sequence[Trace], relative: bool) -> str:
-    ordered = sorted(traces, key=lambda trace: (trace.calls_to(1e-8, relative), trace.call[-1]))
+    ordered = sorted(traces, key=lambda trace: (trace.calls_to(relative=relative), trace.call[-1]))
     return _ranged([_count(trace, relative) for trace in ordered])
 
 
 def _count(trace: Trace, relative: bool) -> str:
-    calls = trace.calls_to(1e-8, relative)
+    calls = trace.calls_to(relative=relative)
     return f"{calls:,.0f}" if np.isfinite(calls) else f"> {trace.call[-1]:,}"
 
 
 def _times(theirs: Sequence[Trace], ours: Sequence[Trace], relative: bool) -> str:
     """Seed by seed, so that what an instance costs both cancels."""
     ratios = sorted(
-        (one.reaching(relative)[1] / other.reaching(relative)[1], not np.isfinite(one.calls_to(1e-8, relative)))
+        (one.reaching(relative)[1] / other.reaching(relative)[1], not np.isfinite(one.calls_to(relative=relative)))
         for one, other in zip(theirs, ours, strict=True)
     )
     return _ranged([f"{'> ' * unfinished}{ratio:.3g}" for ratio, unfinished in ratios])

@@ -18,8 +18,8 @@ _SHORT = 1e-7
 def check_penalty(penalty: Penalty, shape: tuple[int, ...], *, convex: bool = True, seed: int = 0) -> dict[str, float]:
     """Hold a penalty's subgradient against its values.
 
-    At random points the subgradient is the slope of the value. For a convex penalty h(y) ≥ h(z) + ⟨v, y − z⟩ everywhere,
-    also from points at kinks. The value never falls below the stated infimum, and both keep shape and dtype.
+    At random points the subgradient is the slope of the value. For a convex penalty h(y) ≥ h(z) + ⟨v, y − z⟩
+    everywhere, also from points at kinks. The value never falls below the stated infimum, and both keep shape and dtype.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def _slope_error(penalty: Penalty, points: list[jax.Array], rng: np.random.Gener
 
 def _violation(points: np.ndarray, values: jax.Array, subgradients: jax.Array) -> float:
     z, f, v = (np.asarray(part, float).reshape(len(points), -1) for part in (points, values, subgradients))
-    reached = f + np.sum(v * z, axis=1, keepdims=True) * 0 + (v @ z.T - np.sum(v * z, axis=1, keepdims=True))
+    reached = f + v @ z.T - np.sum(v * z, axis=1, keepdims=True)
     return float(np.max((reached - f.T) / np.maximum(np.abs(f.T), 1.0)))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gnpolyak.paper.evidence import Panel
-from gnpolyak.paper.pictures import VERDICTS
+from gnpolyak.paper.evidence import Evidence, Runs
+from gnpolyak.paper.verdicts import VERDICTS
 
 HOLDS, CONDITION, FAILS, UNKNOWN = VERDICTS
 
@@ -22,11 +22,40 @@ class Judgement:
     reason: str
 
 
-def by_cases(cases: Mapping[str, bool]) -> tuple[str, str]:
-    """The verdict on a claim about several cases, and in words the cases in which it fails."""
+@dataclass(frozen=True)
+class Stated:
+    """A claim in our words, where the paper makes it, and the function that judges it."""
+
+    statement: str
+    place: str
+    judge: Callable[[Evidence], Judgement]
+
+
+def states(statement: str, place: str) -> Callable[[Callable[[Evidence], Judgement]], Stated]:
+    """Put what the paper says, and where, above the function that judges it."""
+    return lambda judge: Stated(statement, place, judge)
+
+
+def by_cases(
+    measured: str, cases: Mapping[str, bool], *, fails: str = "Not at {}.", holds: str = "", always: str = ""
+) -> Judgement:
+    """The judgement on a claim about several cases: it holds in all of them, in some, or in none.
+
+    Parameters
+    ----------
+    measured : str
+        What was measured.
+    cases : mapping
+        Whether the claim holds, by the name of the case.
+    fails, holds : str
+        The reason where it fails in some cases, whose names replace the {}, and where it fails in none.
+    always : str
+        What is to be said either way.
+    """
     failing = [case for case, good in cases.items() if not good]
     verdict = HOLDS if not failing else FAILS if len(failing) == len(cases) else CONDITION
-    return verdict, ", ".join(failing)
+    reason = fails.format(", ".join(failing)) if failing else holds
+    return Judgement(measured, verdict, " ".join(part for part in (reason, always) if part))
 
 
 def count(calls: float) -> str:
@@ -34,9 +63,9 @@ def count(calls: float) -> str:
     return f"{calls:,.0f}" if np.isfinite(calls) else "never"
 
 
-def listed(panel: Panel, method: str, relative: bool = False) -> str:
-    """A method's calls to 1e-8 at every value of what the panel varies."""
-    return ", ".join(count(panel.calls(method, value, relative=relative)) for value in panel.values)
+def listed(runs: Runs, method: str, relative: bool = False) -> str:
+    """A method's calls to 1e-8 at every value of what varies."""
+    return ", ".join(count(runs.calls(method, value, relative=relative)) for value in runs.values)
 
 
 def names(values: Sequence[float]) -> str:

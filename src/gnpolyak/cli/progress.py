@@ -1,4 +1,4 @@
-"""How far a run is and how long it will take: bars on a terminal, lines elsewhere."""
+"""How far `gnpolyak reproduce` is and how long it will take: bars on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+from rich import progress
 
 from gnpolyak.paper.specs import Curve
 
-# Seconds a probe of the theory takes, as curves are estimated.
+# Seconds that a probe of theory takes, in the units of `Curve.work`.
 _PROBE = 5.0
 
 
@@ -40,7 +41,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
-def theory_progress() -> Callable[[str, int, int], None]:
+def probe_progress() -> Callable[[str, int, int], None]:
     """A function that says which probe comes next, and from the pace of those before it the time left."""
     began = time.perf_counter()
 
@@ -53,8 +54,11 @@ def theory_progress() -> Callable[[str, int, int], None]:
 
 
 @contextmanager
-def reporting(todo: Sequence[Curve], jobs: int, probes: int) -> Iterator[Any]:
-    """Yield a function of a curve and the share of it that is done; the probes of theory are still to come."""
+def curve_progress(todo: Sequence[Curve], jobs: int, probes: int) -> Iterator[Any]:
+    """Yield a function to be told of a curve and the share of it that is done.
+
+    The time left includes that of the probes of theory, which come after the curves.
+    """
     if not todo:
         yield lambda curve, share: None
     elif sys.stderr.isatty():
@@ -73,8 +77,6 @@ def reporting(todo: Sequence[Curve], jobs: int, probes: int) -> Iterator[Any]:
 
 @contextmanager
 def _bars(account: _Account, one_at_a_time: bool) -> Iterator[Any]:
-    from rich import progress
-
     columns = (
         progress.TextColumn("{task.description:<39}"),
         progress.BarColumn(bar_width=10),

@@ -1,6 +1,6 @@
 """Sharp, nonsmooth, ill-conditioned composite optimisation: minimise h(c(x))."""
 
-from gnpolyak import diagnostics, instances, starts
+from gnpolyak import diagnostics, instances, starts, testing
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.version import __version__
 from gnpolyak.problem import capabilities
@@ -67,4 +67,5 @@ __all__ = [
     "starts",
     "step",
     "tables",
+    "testing",
 ]

@@ -144,15 +144,15 @@ def _gauge(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
     figures.compare("gauge", c(y), c(x))
     size = max(float(jnp.sqrt(c.inner(x, x))), float(np.finfo(float).tiny))
     figures.note("gauge, distance", float(c.distance(x, y)) / size, 1e-7)
-    ends = [_stepped(_problem(c, x, 1), start)[0].point.x for start in (x, y)]
+    ends = [_stepped(problem_around(c, x, 1), start)[0].point.x for start in (x, y)]
     figures.compare("gauge, step", c(ends[1]), c(ends[0]), 1e-7)
 
 
-def _problem(c: Map, x: Tree, seed: int) -> Composite:
+def problem_around(c: Map, x: Tree, seed: int = 0) -> Composite:
     """‖c(·) − b‖₁ for data b at some distance from c(x)."""
     image = np.asarray(c(x))
     b = image + np.random.default_rng(seed).standard_normal(image.shape) * (1.0 + np.linalg.norm(image)) / image.size
-    return Composite(c, L1(b.real), Identity())
+    return Composite(c, L1(jnp.asarray(b.real)), Identity())
 
 
 def _stepped(problem: Composite, x: Tree) -> Any:
@@ -164,7 +164,7 @@ def _steps(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
     """`step` compiled, and mapped over two starts, does what it does by itself."""
     if jnp.iscomplexobj(c(x)):
         return
-    problem = _problem(c, x, 2)
+    problem = problem_around(c, x, 2)
     starts = [x, trees.add_scaled(x, 0.01, drawn(x, rng))]
     alone = [_stepped(problem, start)[0].point.value for start in starts]
     together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)

@@ -19,7 +19,8 @@ def check_penalty(penalty: Penalty, shape: tuple[int, ...], *, convex: bool = Tr
     """Hold a penalty's subgradient against its values.
 
     At random points the subgradient is the slope of the value. For a convex penalty h(y) ≥ h(z) + ⟨v, y − z⟩
-    everywhere, also from points at kinks. The value never falls below the stated infimum, and both keep shape and dtype.
+    everywhere, also from points at kinks. The value never falls below the stated infimum, and both keep their shape and
+    dtype.
 
     Parameters
     ----------

@@ -1,0 +1,101 @@
+"""Every entry of every table passes the conformance suite; a new one is tried by being registered."""
+
+import numpy as np
+import pytest
+
+import gnpolyak as gnp
+
+
+def cases(table):
+    """The examples of every row, each under the row's name and its place among them."""
+    found = {name: list(part.examples(np.random.default_rng(0))) for name, part in table.items()}
+    assert all(found.values()), "a row without examples would be tried on nothing"
+    return [pytest.param(each, id=f"{name}-{i}") for name, examples in found.items() for i, each in enumerate(examples)]
+
+
+@pytest.mark.parametrize("example", cases(gnp.tables.maps))
+def test_maps(example):
+    gnp.testing.check_map(*example)
+
+
+@pytest.mark.parametrize("example", cases(gnp.tables.sensing))
+def test_sensing(example):
+    gnp.testing.check_sensing(*example)
+
+
+@pytest.mark.parametrize("example", cases(gnp.tables.penalties))
+def test_penalties(example):
+    gnp.testing.check_penalty(*example)
+
+
+def fused():
+    """Problems of the kernels' types, from the examples of their sensing."""
+    for c, sensing, penalty in gnp.tables.kernels:
+        for place, (operator, image, x) in enumerate(sensing.examples(np.random.default_rng(1))):
+            if type(image) is c:
+                yield pytest.param((operator, image, x, penalty), id=f"{sensing.__name__}-{penalty.__name__}-{place}")
+
+
+@pytest.mark.parametrize("example", list(fused()))
+def test_kernels(example):
+    operator, image, x, penalty = example
+    z = np.asarray(operator.measure(image, x)[0])
+    problem = gnp.composite(image, penalty(z + 0.1), sensing=operator)
+    kernel = gnp.tables.kernels[type(image), type(operator), penalty]
+    if not kernel.serves(image, operator, problem.penalty, x):
+        pytest.skip("the kernel does not serve this example here")
+    gnp.testing.check_kernel(problem, x)
+
+
+def four_parts(error):
+    return all(part in str(error.value) for part in ("Given: ", "Needed: ", "Missing: ", "Do: "))
+
+
+@pytest.mark.parametrize("example", cases(gnp.tables.sensing))
+@pytest.mark.parametrize("c", list(gnp.tables.maps.values()), ids=list(gnp.tables.maps))
+def test_measurements_of_a_map_that_lacks_what_they_need(example, c):
+    sensing = example[0]
+    for image, x in c.examples(np.random.default_rng(2)):
+        if not image.has(sensing.needs):
+            problem = gnp.composite(image, gnp.L1(np.zeros(3)), sensing=sensing)
+            with pytest.raises(gnp.InputError, match=sensing.needs.name) as error:
+                gnp.minimize(problem, x)
+            assert four_parts(error)
+            assert sensing.label in str(error.value)
+            assert image.label in str(error.value)
+
+
+@pytest.mark.parametrize("solver", list(gnp.tables.solvers))
+@pytest.mark.parametrize("example", cases(gnp.tables.maps))
+def test_solvers_solve_or_say_what_they_miss(solver, example):
+    image, x = example
+    problem = gnp.testing.maps.problem_around(image, x)
+    method = gnp.GNP(solver=solver)
+    needed = gnp.tables.solvers[solver].needs
+    if image.has(needed):
+        res = gnp.minimize(problem, x, method, target=0.0, max_calls=2)
+        assert res.status is not gnp.Status.LINEAR_SOLVE_FAILED
+    else:
+        with pytest.raises(gnp.InputError, match=needed.name) as error:
+            gnp.minimize(problem, x, method, target=0.0)
+        assert four_parts(error)
+
+
+@pytest.mark.parametrize("method", list(gnp.tables.methods))
+@pytest.mark.parametrize("example", cases(gnp.tables.maps))
+def test_methods_step_or_say_what_they_miss(method, example):
+    image, x = example
+    problem = gnp.testing.maps.problem_around(image, x)
+    unfit = method == "scaledsm" and not image.has(gnp.capabilities.RIGHT_GRAM)
+    if unfit:
+        with pytest.raises(gnp.InputError, match="right_gram") as error:
+            gnp.minimize(problem, x, method)
+        assert four_parts(error)
+    else:
+        assert gnp.minimize(problem, x, method, max_calls=3).value <= float(problem.evaluate(x).value) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("strategy", list(gnp.tables.strategies))
+def test_strategies_are_known_by_their_names(strategy):
+    problem = gnp.composite(lambda x: x**3, gnp.L1(np.array([8.0, 27.0])))
+    assert gnp.minimize(problem, np.array([1.5, 2.5]), strategy=strategy, tol=1e-6).value < 1e-4

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 import gnpolyak as gnp
-from gnpolyak.base.environment import commit, oracle, processor, versions
+from gnpolyak.base.environment import commit, processor, versions
 from gnpolyak.paper.authors import remembering
 from gnpolyak.paper.rows import IDENTITY, Trace, identity, recorded
 from gnpolyak.paper.specs import Contender, Curve, Setting
@@ -104,7 +104,7 @@ def machine() -> dict[str, str]:
         "device": ", ".join(sorted({device.device_kind for device in jax.devices()})),
         "processor": processor(),
         "cores": str(os.cpu_count()),
-        "oracle": oracle(),
+        "oracle": gnp.native.describe()["oracle"],
         "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "commit": commit() or "unknown",
         "date": datetime.now(UTC).date().isoformat(),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import gnpolyak as gnp
+
 
 @dataclass(frozen=True)
 class Size:
-    """An instance of the paper's tensor sensing; m = 8dr (or 8ndr) unless given."""
+    """An instance of the paper's tensor sensing, with the paper's number of measurements unless m is given."""
 
     d: int
     r: int = 5
@@ -23,7 +25,7 @@ class Size:
     @property
     def rows(self) -> int:
         """The number of measurements."""
-        return 8 * self.d * self.r * (1 if self.n == 2 else self.n) if self.m is None else self.m
+        return gnp.instances.default_measurements(self.d, self.r, self.n) if self.m is None else self.m
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ import numpy as np
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
-from gnpolyak.diagnostics.derivatives import Check, check_adjoint, check_taylor
+from gnpolyak.diagnostics.derivatives import Check, check_adjoint
 from gnpolyak.diagnostics.rank import ConstantRank, constant_rank
 from gnpolyak.diagnostics.rate import Rate, contraction
 from gnpolyak.diagnostics.sharpness import NO_RATIO, Regularity, Sharpness, regularity, sharpness
+from gnpolyak.diagnostics.taylor import check_taylor
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import Result, Status

@@ -76,9 +76,12 @@ def test_growth_fits_an_exponent():
     assert 0 < rows[-1].median < 2
 
 
-def test_ranks_and_overhead_have_rows():
+def test_ranks_have_a_row_for_each_rank_order_and_oracle():
     rows = measure.run(Ranks(d=8, m=50, ranks=(1, 2), orders=(2, 3), calls=2, rounds=1))
-    assert len(rows) == 8
+    assert len({(row.case, row.contestant) for row in rows}) == len(rows) == 8
+
+
+def test_a_first_solve_costs_more_than_a_second():
     first, second = measure.run(Overhead(TINY, rounds=3))
     assert first.median > second.median
 
@@ -115,8 +118,9 @@ def test_the_recipe_takes_the_same_steps_as_the_library(inner):
     np.testing.assert_allclose(recipe.oracle(x)[0].item(), ours.history.value[1], rtol=1e-8)
 
 
-def test_it_runs_without_the_command_lines_packages(tmp_path):
-    code = "import sys; sys.modules['click'] = sys.modules['rich'] = None; import gnpolyak.bench.runner"
+def test_it_needs_none_of_the_command_lines_packages():
+    absent = "".join(f"sys.modules[{name!r}] = None; " for name in ("click", "rich", "matplotlib"))
+    code = f"import sys; {absent}import gnpolyak.bench.runner, gnpolyak.bench.docs"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr

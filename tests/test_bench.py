@@ -63,7 +63,7 @@ def test_a_missing_peer_is_skipped_with_a_reason(monkeypatch):
 
 
 def test_a_race_of_tensors_skips_the_method_for_matrices(monkeypatch):
-    monkeypatch.setattr(measure, "_peers", lambda case, gap: {})
+    monkeypatch.setattr(measure, "rivals", lambda case, gap: {})
     rows = named(measure.run(Race(Size(d=6, r=2, n=3, kappa=2.0), gap=1e-6, rounds=1)))
     assert rows["gnp"].median > 0
     assert rows["scaledsm"].median is None

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 import gnpolyak as gnp
+from gnpolyak.base.words import counted
 from gnpolyak.bench import peers
 from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.peers import SkipError
@@ -125,7 +126,7 @@ def _(spec: Race) -> list[Row]:
     makers: dict[str, Callable[[], Callable[[], float]]] = {
         method: functools.partial(_our_race, method, case, spec.gap, reached) for method in METHODS
     }
-    for name, peer in _peers(case, spec.gap).items():
+    for name, peer in rivals(case, spec.gap).items():
         makers[name] = functools.partial(_their_race, name, peer, spec.gap, reached)
     entered, reasons = _entrants(makers)
     samples = interleaved(entered, spec.rounds)
@@ -135,8 +136,8 @@ def _(spec: Race) -> list[Row]:
     return rows + _skipped(measure, label, reasons)
 
 
-def _peers(case: gnp.instances.Instance, gap: float) -> dict[str, Callable[[], Callable[[], float]]]:
-    """Those that return the relative gap they reached."""
+def rivals(case: gnp.instances.Instance, gap: float) -> dict[str, Callable[[], Callable[[], float]]]:
+    """What is not ours: each returns the relative gap it reached."""
     return {
         "PyTorch recipe, LSMR": lambda: _first_of(peers.recipe(case, "lsmr"), gap),
         "PyTorch recipe, CG": lambda: _first_of(peers.recipe(case), gap),
@@ -157,7 +158,7 @@ def _our_race(method: str, case: gnp.instances.Instance, gap: float, reached: di
 
     def measure() -> float:
         res = solve(_MOST_CALLS)
-        reached[method] = f"{res.calls} calls" if res.success else f"not reached in {res.calls} calls"
+        reached[method] = counted(res.calls, "call") if res.success else f"not reached in {counted(res.calls, 'call')}"
         return res.seconds
 
     try:

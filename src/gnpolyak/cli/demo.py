@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 import gnpolyak as gnp
+from gnpolyak.base.words import counted
 from gnpolyak.cli import options
 from gnpolyak.solve import plots
 
@@ -62,8 +63,8 @@ def _from_the_data_alone(seed: int) -> str:
     found = 0 if res.outliers is None else len(res.outliers)
     return (
         f"And with a fifth of the measurements ruined, no start and no optimal value given, "
-        f"gnpolyak.minimize(problem, rank=5) at κ = {_KAPPAS[-1]:g}: {res.calls} calls, recovery error "
-        f"{case.recovery_error(res.x):.0e}, {found} measurements found to be corrupted."
+        f"gnpolyak.minimize(problem, rank=5) at κ = {_KAPPAS[-1]:g}: {counted(res.calls, 'call')}, recovery error "
+        f"{case.recovery_error(res.x):.0e}, {counted(found, 'measurement')} found to be corrupted."
     )
 
 

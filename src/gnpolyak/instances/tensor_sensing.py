@@ -1,4 +1,4 @@
-"""Seeded problem instances that carry their truth."""
+"""Low-rank tensor sensing, the paper's problem."""
 
 from __future__ import annotations
 

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.base import environment
 from gnpolyak.bench import docs, measure, peers, report
 from gnpolyak.bench.clock import Sample, interleaved
 from gnpolyak.bench.rows import load, save
 from gnpolyak.bench.specs import Growth, Iteration, Overhead, Race, Ranks, Size
-from gnpolyak.solve import minimize as solve
 
 TINY = Size(d=6, r=2, kappa=2.0)
 
@@ -64,27 +62,39 @@ def test_a_missing_peer_is_skipped_with_a_reason(monkeypatch):
     assert rows["gnp"].note.endswith("calls")
 
 
+def test_a_race_of_tensors_skips_the_method_for_matrices(monkeypatch):
+    monkeypatch.setattr(measure, "rivals", lambda case, gap: {})
+    rows = named(measure.run(Race(Size(d=6, r=2, n=3, kappa=2.0), gap=1e-6, rounds=1)))
+    assert rows["gnp"].median > 0
+    assert rows["scaledsm"].median is None
+    assert rows["scaledsm"].note.startswith("skipped: ")
+
+
 def test_growth_fits_an_exponent():
     rows = measure.run(Growth("m", tuple(Size(d=40, m=m) for m in (500, 20000)), calls=3, rounds=3))
     assert rows[-1].case == "fitted exponent"
     assert 0 < rows[-1].median < 2
 
 
-def test_ranks_and_overhead_have_rows():
+def test_ranks_have_a_row_for_each_rank_order_and_oracle():
     rows = measure.run(Ranks(d=8, m=50, ranks=(1, 2), orders=(2, 3), calls=2, rounds=1))
-    assert len(rows) == 8
+    assert len({(row.case, row.contestant) for row in rows}) == len(rows) == 8
+
+
+def test_a_first_solve_costs_more_than_a_second():
     first, second = measure.run(Overhead(TINY, rounds=3))
     assert first.median > second.median
 
 
-def test_a_second_solve_of_the_same_shapes_compiles_nothing():
-    cases = [gnp.instances.tensor_sensing(d=7, r=2, kappa=2.0, seed=seed) for seed in range(2)]
-    compiled = []
-    for case in cases:
-        gnp.minimize(case.problem, case.x0, target=case.target)
-        compiled.append((solve._start._cache_size(), solve._chunk._cache_size()))
-    assert compiled[0] == compiled[1]
-    assert min(compiled[0]) > 0
+def test_a_second_solve_of_the_same_shapes_compiles_nothing(compilations):
+    counts = []
+    for seed in range(2):
+        case = gnp.instances.tensor_sensing(d=7, r=2, kappa=2.0, seed=seed)
+        with compilations() as compiled:
+            gnp.minimize(case.problem, case.x0, target=case.target)
+        counts.append(compiled.count)
+    assert counts[0] > 0
+    assert counts[1] == 0
 
 
 def test_rows_survive_the_file(tmp_path):
@@ -94,7 +104,7 @@ def test_rows_survive_the_file(tmp_path):
     assert found == rows
     assert content["command"] == "the command"
     assert content["environment"]["versions"]["gnpolyak"] == gnp.__version__
-    assert content["environment"]["oracle"] == environment.oracle()
+    assert content["environment"]["oracle"] == gnp.native.describe()["oracle"]
     assert all(row.measure in report.table(rows) for row in rows)
 
 
@@ -108,8 +118,9 @@ def test_the_recipe_takes_the_same_steps_as_the_library(inner):
     np.testing.assert_allclose(recipe.oracle(x)[0].item(), ours.history.value[1], rtol=1e-8)
 
 
-def test_it_runs_without_the_command_lines_packages(tmp_path):
-    code = "import sys; sys.modules['click'] = sys.modules['rich'] = None; import gnpolyak.bench.runner, gnpolyak.facts"
+def test_it_needs_none_of_the_command_lines_packages():
+    absent = "".join(f"sys.modules[{name!r}] = None; " for name in ("click", "rich", "matplotlib"))
+    code = f"import sys; {absent}import gnpolyak.bench.runner, gnpolyak.bench.docs"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
@@ -121,8 +132,8 @@ def test_info_names_the_oracle():
 
     found = click_testing.CliRunner().invoke(main, ["info", "--json"])
     assert found.exit_code == 0, found.output
-    assert json.loads(found.output)["oracle"] == environment.oracle()
-    assert environment.oracle() in click_testing.CliRunner().invoke(main, ["info"]).output
+    assert json.loads(found.output)["oracle"] == gnp.native.describe()["oracle"]
+    assert gnp.native.describe()["oracle"] in click_testing.CliRunner().invoke(main, ["info"]).output
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path):

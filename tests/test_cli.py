@@ -5,6 +5,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+import gnpolyak as gnp
 from gnpolyak.cli.main import main
 
 FIELDS = {"status", "success", "calls", "value", "gap", "relative_gap", "recovery_error", "seconds"}
@@ -46,7 +47,7 @@ def test_run_that_does_not_get_there_exits_1():
     assert json.loads(result.output)["status"] == "call_limit"
 
 
-def test_summary_reads_well_and_advises():
+def test_summary_names_the_status_and_advises():
     result = invoke("run", "--d", 20, "--r", 2, "--method", "polyak", "--max-calls", 5)
     assert result.exit_code == 1
     assert "call_limit" in result.output
@@ -81,21 +82,42 @@ def test_demo_draws_its_figure(tmp_path):
     assert "What this shows" in result.output
 
 
-@pytest.mark.parametrize("name", ["missing/demo.png", "demo.xyz"])
-def test_demo_checks_its_figure_before_the_work(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "expected"), [("missing/demo.png", "does not exist"), ("demo.xyz", "cannot write .xyz")]
+)
+def test_demo_checks_its_figure_before_the_work(tmp_path, name, expected):
     result = invoke("demo", "--figure", tmp_path / name)
     assert result.exit_code == 2
+    assert expected in result.output
+    assert "Oracle calls" not in result.output
 
 
-@pytest.mark.parametrize("command", [(), ("run",), ("demo",)])
-def test_help_teaches(command):
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ((), "gnpolyak run --kappa 100"),
+        (("run",), "gnpolyak run --n 3 --kappa 3"),
+        (("run",), gnp.instances.DEFAULT_MEASUREMENTS),
+        (("demo",), "κ = 1, 10 and 100"),
+        (("bench",), "pip install 'gnpolyak[bench]'"),
+        (("info",), "GNPOLYAK_NATIVE=0"),
+    ],
+)
+def test_help_shows_what_to_type(command, expected):
     result = invoke(*command, "--help")
     assert result.exit_code == 0
-    assert "gnpolyak" in result.output or "κ" in result.output
+    assert expected in " ".join(result.output.split())
 
 
-def test_missing_extra_is_explained():
-    code = "import sys; sys.modules['click'] = None; import gnpolyak.cli.main"
+def test_every_command_of_the_group_is_in_its_help():
+    listed = invoke("--help").output
+    assert set(main.commands) == {"demo", "run", "reproduce", "check", "bench", "info"}
+    assert all(f"  gnpolyak {name} " in listed for name in main.commands)
+
+
+@pytest.mark.parametrize("package", ["click", "rich", "matplotlib"])
+def test_missing_extra_is_explained(package):
+    code = f"import sys; sys.modules[{package!r}] = None; import gnpolyak.cli.main"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 1
-    assert "pip install 'gnpolyak[cli]'" in run.stderr
+    assert run.stderr.strip() == f"The command line needs {package}: pip install 'gnpolyak[cli]'"

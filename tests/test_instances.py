@@ -20,9 +20,33 @@ def test_the_instance_is_what_the_paper_describes():
     assert p.std() == pytest.approx(1.0, abs=0.02)
 
 
-def test_default_number_of_measurements():
-    assert gnp.instances.tensor_sensing(d=7, r=2, n=2).settings["m"] == 8 * 7 * 2
-    assert gnp.instances.tensor_sensing(d=7, r=2, n=4).settings["m"] == 8 * 4 * 7 * 2
+@pytest.mark.parametrize(("n", "expected"), [(2, 112), (4, 448)])
+def test_default_number_of_measurements(n, expected):
+    assert gnp.instances.default_measurements(d=7, r=2, n=n) == expected
+    assert gnp.instances.tensor_sensing(d=7, r=2, n=n).settings["m"] == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ({"d": True}, "d=True"),
+        ({"r": 2.0}, "r=2.0"),
+        ({"kappa": np.inf}, "kappa=inf"),
+        ({"p_fail": "0.1"}, "p_fail='0.1'"),
+        ({"seed": -1}, "seed=-1"),
+        ({"radius": -0.1}, "radius=-0.1"),
+        ({"centred": 1}, "centred=1"),
+    ],
+)
+def test_a_bad_setting_is_named(setting, expected):
+    with pytest.raises(gnp.InputError, match="help") as error:
+        gnp.instances.tensor_sensing(**({"d": 9} | setting))
+    assert expected in str(error.value)
+
+
+def test_numpy_integers_are_numbers():
+    case = gnp.instances.tensor_sensing(d=np.int64(6), r=np.int32(2), seed=np.uint8(1))
+    assert np.array_equal(case.x0, gnp.instances.tensor_sensing(d=6, r=2, seed=1).x0)
 
 
 def test_settings_make_the_instance_again():
@@ -47,8 +71,12 @@ def test_streams_are_independent():
     """Corruption and conditioning change neither the measurement vectors nor the direction of the start."""
     clean = gnp.instances.tensor_sensing(d=9, r=2, p_fail=0.0)
     dirty = gnp.instances.tensor_sensing(d=9, r=2, p_fail=0.3)
+    worse = gnp.instances.tensor_sensing(d=9, r=2, kappa=50.0)
     assert np.array_equal(clean.problem.sensing.p, dirty.problem.sensing.p)
     assert np.array_equal(clean.x0, dirty.x0)
+    assert np.array_equal(clean.problem.sensing.p, worse.problem.sensing.p)
+    away = [case.x0 - case.truth for case in (clean, worse)]
+    assert np.allclose(*(step / np.linalg.norm(step) for step in away))
     other = gnp.instances.tensor_sensing(d=9, r=2, seed=1)
     assert not np.array_equal(clean.problem.sensing.p, other.problem.sensing.p)
 

@@ -12,7 +12,7 @@ import pytest
 import gnpolyak as gnp
 from gnpolyak.base import arrays
 from gnpolyak.problem.oracles import native
-from gnpolyak.problem.oracles.native import build
+from gnpolyak.problem.oracles.native import build, library
 from gnpolyak.problem.sensing import Sensing
 
 needs_library = pytest.mark.skipif(
@@ -131,9 +131,29 @@ def test_the_number_of_threads_does_not_change_a_bit():
     assert np.array_equal(alone[1], together[1])
 
 
-def test_a_thread_count_must_be_one():
-    with pytest.raises(gnp.InputError, match="thread count of 0"):
+def test_a_thread_count_of_zero_is_refused():
+    with pytest.raises(gnp.InputError, match="count=0"):
         native.set_num_threads(0)
+
+
+@needs_library
+@pytest.mark.parametrize("text", ["0", "two", "1.5"])
+def test_a_bad_thread_count_in_the_environment_is_named(text, monkeypatch):
+    monkeypatch.setenv("GNPOLYAK_NUM_THREADS", text)
+    library.load.cache_clear()
+    try:
+        with pytest.raises(gnp.InputError, match="GNPOLYAK_NUM_THREADS="):
+            native.status()
+    finally:
+        monkeypatch.undo()
+        library.load.cache_clear()
+        native.set_num_threads(None)
+
+
+def test_the_oracle_is_described_by_its_status():
+    told, state = native.describe(), native.status()
+    assert set(told) == {"oracle", "threads"}
+    assert state.reason in told["oracle"] or "computing on" in told["oracle"]
 
 
 @needs_library

@@ -1,19 +1,41 @@
-"""What this installation is made of: versions, devices, and the oracle in use."""
+"""What this installation is made of: versions, devices, processor and commit."""
 
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import subprocess
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import jax
 
 from gnpolyak.base.version import __version__
-from gnpolyak.problem.oracles import native
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "equinox", "lineax", "scipy", "torch", "optax")
+
+
+def provenance() -> dict[str, Any]:
+    """Where, when and with what a figure was taken, as JSON can keep it.
+
+    Returns
+    -------
+    dict
+        ``date`` (UTC, to the second), ``machine`` (its processor), ``cores``, ``devices``, ``python``, ``versions`` and
+        ``commit``. Which oracle served is the problem's to say: `gnpolyak.native.describe`.
+    """
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": processor(),
+        "cores": os.cpu_count(),
+        "devices": sorted({f"{device.platform} {device.device_kind}" for device in jax.devices()}),
+        "python": platform.python_version(),
+        "versions": versions(),
+        "commit": commit(),
+    }
 
 
 def versions() -> dict[str, str]:
@@ -30,22 +52,6 @@ def versions() -> dict[str, str]:
 def devices() -> list[str]:
     """The devices JAX sees, the one it computes on first."""
     return [f"{device.platform}:{device.id} {device.device_kind}" for device in jax.devices()]
-
-
-def oracle() -> str:
-    """Which oracle serves power measurements under the L1 penalty, and why."""
-    state = native.status()
-    if jax.default_backend() != "cpu":
-        return f"XLA (computing on {jax.default_backend()}; the fused oracle is for CPUs)"
-    if not state.available:
-        return f"XLA ({state.reason})"
-    return f"fused C++ for {state.instruction_set} ({state.reason})"
-
-
-def threads() -> str:
-    """How many threads the fused oracle may use."""
-    limit = native.status().threads
-    return f"at most {limit}" if limit else "as many as XLA has, one a core"
 
 
 def processor() -> str:

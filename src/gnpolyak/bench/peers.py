@@ -14,7 +14,6 @@ from jax import Array, lax
 import gnpolyak as gnp
 from gnpolyak.base import arrays
 from gnpolyak.bench.recipe import Data, Recipe
-from gnpolyak.problem.oracles import native
 
 F64 = np.dtype(np.float64)
 LARGEST_JACOBIAN = 500_000
@@ -60,7 +59,7 @@ def stored_as_float32(case: gnp.instances.Instance) -> gnp.Composite:
 
 def require_native() -> None:
     """SkipError unless the fused oracle is in use."""
-    state = native.status()
+    state = gnp.native.status()
     if on_gpu() or not state.available:
         raise SkipError("the fused oracle is for CPUs" if on_gpu() else f"no fused oracle: {state.reason}")
 
@@ -114,7 +113,7 @@ def floor(case: gnp.instances.Instance, calls: int) -> Callable[[], Any]:
     """`calls` reads of P and Q: by the library's own reader on a CPU, by XLA's reduction on a GPU."""
     if not on_gpu():
         require_native()
-    read = _sum_of if on_gpu() else jax.jit(native.read_once)
+    read = _sum_of if on_gpu() else jax.jit(gnp.native.read_once)
     data = Data.of(case)
 
     def call() -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import jax
-
-from gnpolyak.base.environment import commit, oracle, processor, versions
+import gnpolyak as gnp
+from gnpolyak.base.environment import provenance
 from gnpolyak.base.files import replacing
 from gnpolyak.bench.clock import Sample
 
@@ -53,16 +49,7 @@ def _ratio(against: str, ratio: Sample) -> dict[str, Any]:
 
 def environment() -> dict[str, Any]:
     """Where and with what the figures were taken."""
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": processor(),
-        "cores": os.cpu_count(),
-        "devices": sorted({f"{device.platform} {device.device_kind}" for device in jax.devices()}),
-        "oracle": oracle(),
-        "python": platform.python_version(),
-        "versions": versions(),
-        "commit": commit(),
-    }
+    return {**provenance(), "oracle": gnp.native.describe()["oracle"]}
 
 
 def save(path: Path, command: str, rows: list[Row]) -> None:

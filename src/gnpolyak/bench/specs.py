@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import gnpolyak as gnp
+
 
 @dataclass(frozen=True)
 class Size:
-    """An instance of the paper's tensor sensing; m = 8dr (or 8ndr) unless given."""
+    """An instance of the paper's tensor sensing, with the paper's number of measurements unless m is given."""
 
     d: int
     r: int = 5
@@ -23,48 +25,54 @@ class Size:
     @property
     def rows(self) -> int:
         """The number of measurements."""
-        return 8 * self.d * self.r * (1 if self.n == 2 else self.n) if self.m is None else self.m
+        return gnp.instances.default_measurements(self.d, self.r, self.n) if self.m is None else self.m
 
 
-@dataclass(frozen=True)
-class Iteration:
-    """Time of one iteration against the peers and the one-read floor."""
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """What is timed in rounds, in which every contestant has its turn."""
 
-    size: Size
-    calls: int
-    """Oracle calls in one timing."""
     rounds: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Looped(Timed):
+    """What is so short that one timing is of several oracle calls."""
+
+    calls: int
+
+
 @dataclass(frozen=True)
-class Ranks:
+class Iteration(Looped):
+    """Time of one iteration against the peers and the one-read floor."""
+
+    size: Size
+
+
+@dataclass(frozen=True)
+class Ranks(Looped):
     """The oracle against XLA's over ranks and orders, on data of one size."""
 
     d: int
     m: int
     ranks: tuple[int, ...]
     orders: tuple[int, ...]
-    calls: int
-    rounds: int
 
 
 @dataclass(frozen=True)
-class Growth:
+class Growth(Looped):
     """How the time of an iteration grows with one dimension of the problem."""
 
     dimension: str
     sizes: tuple[Size, ...]
-    calls: int
-    rounds: int
 
 
 @dataclass(frozen=True)
-class Race:
+class Race(Timed):
     """Time to a relative gap, for the methods and the peers."""
 
     size: Size
     gap: float
-    rounds: int
 
 
 @dataclass(frozen=True)
@@ -75,11 +83,10 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Overhead:
+class Overhead(Timed):
     """A problem too small to matter: time to compile, and what a second `minimize` costs beside its loop."""
 
     size: Size
-    rounds: int
 
 
 Spec = Iteration | Ranks | Growth | Race | Memory | Overhead

@@ -8,14 +8,13 @@ import click
 
 from gnpolyak.bench.runner import run_suite
 from gnpolyak.bench.specs import SUITES
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
+from gnpolyak.cli import options
 
 
 @click.command()
 @click.option("--suite", type=click.Choice(list(SUITES)), default="quick", show_default=True, help="What to measure.")
-@click.option("--json", type=_FILE, default=None, help="Write the rows to this file.")
-@click.option("--figure", type=_FILE, default=None, help="Draw the iterations' times into this file.")
+@click.option("--json", type=options.OutputFile(), default=None, help="Write the rows to this file.")
+@click.option("--figure", type=options.OutputFile(), default=None, help="Draw the iterations' times into this file.")
 def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     """Measure the library against its one-read floor, XLA, PyTorch, optax and SciPy.
 
@@ -23,7 +22,4 @@ def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     not installed are skipped with a reason; pip install 'gnpolyak[bench]' brings them. `quick` takes about a minute,
     `full` about ten, and `gpu` is for a machine where JAX and PyTorch see a GPU.
     """
-    for path in (json, figure):
-        if path is not None and not path.parent.is_dir():
-            raise click.BadParameter(f"the folder {path.parent} does not exist")
     run_suite(suite, json, figure, click.echo)

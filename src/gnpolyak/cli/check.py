@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from typing import Any
 
@@ -57,11 +56,6 @@ def _report(found: diagnostics.Assessment) -> dict[str, Any]:
         "c1": rate and rate.c1,
         "tolerance": found.tolerance,
         "calls": {"bound": found.calls_bound, "observed": found.run.calls if found.run.success else None},
-        "contraction": {"bound": rate and rate.factor, "observed": _finite(found.contraction)},
+        "contraction": {"bound": rate and rate.factor, "observed": options.finite(found.contraction)},
         "restarts": found.restarts_bound,
     }
-
-
-def _finite(number: float) -> float | None:
-    """JSON has no NaN: what is not finite is null."""
-    return number if math.isfinite(number) else None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import click
 
+from gnpolyak import native
 from gnpolyak.base import environment
 
 
@@ -18,8 +19,7 @@ def info(as_json: bool) -> None:
     GNPOLYAK_NATIVE=0 switches the compiled oracle off; GNPOLYAK_NUM_THREADS limits its threads.
     """
     report = {
-        "oracle": environment.oracle(),
-        "threads": environment.threads(),
+        **native.describe(),
         "devices": environment.devices(),
         "versions": environment.versions(),
     }

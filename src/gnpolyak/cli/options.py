@@ -1,19 +1,24 @@
-"""The options by which commands describe one of the paper's instances."""
+"""The options that several commands have: an instance of the paper, and files to write."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any
 
 import click
 
+from gnpolyak import instances
+
+_MEASUREMENTS = f"Measurements.  [default: {instances.DEFAULT_MEASUREMENTS}]"
 _INSTANCE = (
     click.option("--d", type=int, default=100, show_default=True, help="Dimension."),
     click.option("--r", type=int, default=5, show_default=True, help="Rank."),
     click.option("--n", type=int, default=2, show_default=True, help="Order of the tensor; 2 is a matrix."),
     click.option("--kappa", type=float, default=10.0, show_default=True, help="Condition number of the true factor."),
     click.option("--p-fail", type=float, default=0.0, show_default=True, help="Share of corrupted measurements."),
-    click.option("--m", type=int, default=None, help="Measurements.  [default: 8dr for n=2, else 8ndr]"),
+    click.option("--m", type=int, default=None, help=_MEASUREMENTS),
     click.option(
         "--radius", type=float, default=0.1, show_default=True, help="Distance of the start from the truth, relative."
     ),
@@ -28,3 +33,24 @@ def instance(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_INSTANCE):
         command = option(command)
     return command
+
+
+class OutputFile(click.Path):
+    """A file to write, refused before any work is done if its folder or its kind is wrong."""
+
+    def __init__(self, suffixes: Collection[str] = ()) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.suffixes = suffixes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(value)
+        if not path.parent.is_dir():
+            self.fail(f"the folder {path.parent} does not exist", param, ctx)
+        if self.suffixes and path.suffix.lower() not in self.suffixes:
+            self.fail(f"cannot write {path.suffix or 'a file without suffix'}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def finite(number: float) -> float | None:
+    """The number as JSON can say it, which has no NaN and no infinity: those are null."""
+    return float(number) if math.isfinite(number) else None

@@ -4,11 +4,12 @@ Everything is computed in float64, whatever the data's dtype.
 """
 
 from gnpolyak.diagnostics.assessment import Assessment, Verdict, assess
-from gnpolyak.diagnostics.derivatives import Check, check_adjoint, check_taylor
+from gnpolyak.diagnostics.derivatives import Check, check_adjoint
 from gnpolyak.diagnostics.rank import ConstantRank, RankEstimate, constant_rank, jacobian_rank
 from gnpolyak.diagnostics.rate import Rate, contraction
 from gnpolyak.diagnostics.sharpness import Regularity, Sharpness, regularity, sharpness
 from gnpolyak.diagnostics.spectrum import Spectrum, spectrum
+from gnpolyak.diagnostics.taylor import check_taylor
 
 __all__ = [
     "Assessment",

@@ -12,11 +12,13 @@ import numpy as np
 
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
+from gnpolyak.base.words import counted
 from gnpolyak.diagnostics import inputs
-from gnpolyak.diagnostics.derivatives import Check, check_adjoint, check_taylor
+from gnpolyak.diagnostics.derivatives import check_adjoint
 from gnpolyak.diagnostics.rank import ConstantRank, constant_rank
 from gnpolyak.diagnostics.rate import Rate, contraction
 from gnpolyak.diagnostics.sharpness import NO_RATIO, Regularity, Sharpness, regularity, sharpness
+from gnpolyak.diagnostics.taylor import check_taylor
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import Result
@@ -26,7 +28,7 @@ _WIDTH = 80
 _RUNAWAY = {Status.DIVERGED, Status.NON_FINITE, Status.LINEAR_SOLVE_FAILED}
 # The column in which the evidence begins.
 _EVIDENCE = 33
-# How many iterates of the run the sharpness is looked at.
+# At how many iterates of the run the sharpness is measured.
 _ITERATES = 8
 
 
@@ -111,22 +113,17 @@ def assess(
     computed = solution is None
     if computed:
         solution = minimize(problem, x0).x
-    aside = _aside(x0, solution, seed)
-    with inputs.on_the_problem(problem, solution, x0) as (exact, [centre, start]):
-        level = float(exact.evaluate(centre).value) if target is None else float(target)
-        distance = float(exact.map.distance(start, centre))
-        _require_finite(float(exact.evaluate(start).value))
+    level, distance = _level_and_distance(problem, x0, solution, target)
     run = minimize(problem, x0, "gnp", target=level, tol=tolerance)
     rank = constant_rank(problem, solution, seed=seed)
     sharp = sharpness(problem, solution, level, seed=seed, points=[x0, *_iterates(problem, x0, level, run)])
     regular = regularity(problem, solution, level, seed=seed)
     rate = sharp.rate() if sharp.holds is not False else None
     epsilon = tolerance * float(run.history.value[0] - level)
-    bound = problem.penalty.infimum if lower_bound is None else lower_bound
-    shortfall = 0.0 if bound is None else level - bound
+    shortfall = _shortfall(problem, level, lower_bound)
     return Assessment(
         verdicts=(
-            _derivatives(check_adjoint(problem, aside, seed=seed), check_taylor(problem, aside, seed=seed)),
+            _smooth_map(problem, _aside(x0, solution, seed), seed),
             _constant_rank(rank, run.status if computed else Status.RUNNING),
             _sharpness(sharp),
             _regularity(regular),
@@ -143,6 +140,20 @@ def assess(
     )
 
 
+def _level_and_distance(problem: Composite, x0: Tree, solution: Tree, target: float | None) -> tuple[float, float]:
+    """h*, and how far the image of the start is from that of the solution."""
+    with inputs.on_the_problem(problem, solution, x0) as (exact, [centre, start]):
+        _require_finite(float(exact.evaluate(start).value))
+        level = float(exact.evaluate(centre).value) if target is None else float(target)
+        return level, float(exact.map.distance(start, centre))
+
+
+def _shortfall(problem: Composite, level: float, lower_bound: float | None) -> float:
+    """How far the lower bound is below the optimal value; 0 where there is none."""
+    bound = problem.penalty.infimum if lower_bound is None else lower_bound
+    return 0.0 if bound is None else level - bound
+
+
 def _require_finite(value: float) -> None:
     if not math.isfinite(value):
         raise InputError(
@@ -154,7 +165,7 @@ def _require_finite(value: float) -> None:
 
 
 def _aside(x0: Tree, solution: Tree, seed: int) -> Tree:
-    """The start, or a point beside it where it is the solution: there all values are rounding, and no check of them."""
+    """The start; where that is the solution, a point beside it: at the solution all residuals are rounding."""
     leaves, others = (jax.tree.leaves(jax.tree.map(np.asarray, tree)) for tree in (x0, solution))
     if not all(np.array_equal(leaf, other) for leaf, other in zip(leaves, others, strict=True)):
         return x0
@@ -164,13 +175,14 @@ def _aside(x0: Tree, solution: Tree, seed: int) -> Tree:
 
 
 def _iterates(problem: Composite, x0: Tree, target: float, run: Result) -> Sequence[Tree]:
-    """Points of a run, seen through its call limit: the runs are the same, and nothing is compiled again."""
+    """Points that a run passed: the answers of the same run with lower call limits, which compile nothing again."""
     counts = sorted({int(k) for k in np.linspace(2, max(run.calls, 2), _ITERATES)})
     shorter = [minimize(problem, x0, "gnp", target=target, tol=0.0, max_calls=k).x for k in counts[:-1]]
     return [*shorter, run.x]
 
 
-def _derivatives(adjoint: Check, taylor: Check) -> Verdict:
+def _smooth_map(problem: Composite, x: Tree, seed: int) -> Verdict:
+    adjoint, taylor = check_adjoint(problem, x, seed=seed), check_taylor(problem, x, seed=seed)
     failed = [check.message for check in (adjoint, taylor) if not check.passed]
     orders = [taylor.figures[name] for name in ("map", "measurements") if name in taylor.figures]
     fine = f"adjoints to {max(adjoint.figures.values()):.0e}, Taylor order {min(orders):.2f}" if orders else ""
@@ -179,7 +191,7 @@ def _derivatives(adjoint: Check, taylor: Check) -> Verdict:
 
 def _constant_rank(rank: ConstantRank, status: Status) -> Verdict:
     found = ", ".join(sorted({"unknown" if value is None else f"{value:,}" for value in rank.ranks}))
-    evidence = f"rank {found} of {rank.variables:,} variables at {len(rank.ranks)} points"
+    evidence = f"rank {found} of {counted(rank.variables, 'variable')} at {counted(len(rank.ranks), 'point')}"
     if rank.holds and status in _RUNAWAY:
         # A solution found numerically has full rank where the exact one has not: its zeros are only small.
         return Verdict("constant rank", None, f"{evidence}, but the run ended with {status.name}")
@@ -194,7 +206,8 @@ def _sharpness(sharp: Sharpness) -> Verdict:
     elif sharp.holds is False:
         evidence = "(h − h*)/dist falls with the distance"
     else:
-        evidence = f"(h − h*)/dist from {sharp.mu:.3g}, ‖Pv‖ to {sharp.lipschitz:.3g}, at {sharp.points} points"
+        seen = counted(sharp.points, "point")
+        evidence = f"(h − h*)/dist from {sharp.mu:.3g}, ‖Pv‖ to {sharp.lipschitz:.3g}, at {seen}"
     return Verdict("sharpness", sharp.holds, evidence)
 
 
@@ -218,7 +231,7 @@ def _outside(found: Assessment) -> list[str]:
         return []
     status = found.run.status.name
     advice = "The theorem is for starts near enough to the solution: start closer."
-    return ["", *_wrapped("", f"The run ended with {status} after {found.run.calls} calls. {advice}")]
+    return ["", *_wrapped("", f"The run ended with {status} after {counted(found.run.calls, 'call')}. {advice}")]
 
 
 def _wrapped(head: str, text: str) -> list[str]:

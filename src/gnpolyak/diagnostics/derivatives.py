@@ -1,4 +1,4 @@
-"""Checks for a user's map, measurements and penalty: that adjoints are adjoint, and derivatives derivatives."""
+"""A check for a user's map and measurements: that adjoints are adjoint, and what is offered is what it says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
@@ -23,14 +23,6 @@ from gnpolyak.problem.maps import Map
 _EPS = float(np.finfo(np.float64).eps)
 # Two ways to the same number agree to many more digits than half of them; two different numbers do not.
 _AGREEMENT = float(np.sqrt(_EPS))
-# A remainder of second order shows an order of 2, one of first order 1.
-_LEAST_ORDER = 1.8
-# Lengths relative to ‖x‖. The longest still sees second-order terms as the largest, the shortest no rounding yet.
-_LENGTHS = tuple(10.0 ** (-k / 2) for k in range(2, 11))
-# Short enough to cross few kinks of h, and long enough for the difference of two values to have eight digits.
-_SHORT = 1e-7
-_SLOPE = 1e-3
-_DIRECTIONS = 5
 
 
 @dataclass(frozen=True)
@@ -78,53 +70,14 @@ def check_adjoint(model: Model, x: Tree, *, seed: int = 0) -> Check:
         figures = _map_figures(c, point, _map_vectors(c, point, rng))
         if isinstance(model, Composite):
             problem = model.cast(np.dtype(np.float64))
-            v = rng.standard_normal(_measured.eval_shape(problem, point).shape)
+            v = rng.standard_normal(measured.eval_shape(problem, point).shape)
             figures |= _problem_figures(problem, point, inputs.random_like(point, rng), v)
     figures = {name: float(value) for name, value in figures.items()}
-    return _judged(figures, {name: value <= _AGREEMENT for name, value in figures.items()})
+    return judged(figures, {name: value <= _AGREEMENT for name, value in figures.items()})
 
 
-def check_taylor(model: Model, x: Tree, *, seed: int = 0) -> Check:
-    """Check derivatives against differences: ‖c(x + tu) − c(x) − tJu‖ falls like t².
-
-    The figure ``"map"`` is the observed order, infinite where the remainder is rounding (c is affine along u), about 1
-    if the derivative is wrong. For a problem, ``"measurements"`` is that of x ↦ A(c(x)), and ``"subgradient"`` is the
-    relative error of ⟨g, u⟩ as the slope of the value, in the median of five directions. That is 0 where h is smooth,
-    which it is almost everywhere: take a generic x, and not a solution.
-
-    Parameters
-    ----------
-    model : Composite, Map or callable
-        The problem, its map, or a function.
-    x : array_like or pytree
-        Where.
-    seed : int
-        Seed of the directions.
-
-    Returns
-    -------
-    Check
-    """
-    figures = {}
-    with inputs.on_the_map(model, x) as (c, point):
-        rng = inputs.generator(seed)
-        u = inputs.random_like(point, rng)
-        if inputs.image_shape(c, point) is not None:
-            figures["map"] = _order(_remainders(c, point, u))
-        if isinstance(model, Composite):
-            problem = model.cast(np.dtype(np.float64))
-            figures["measurements"] = _order(_measured_remainders(problem, point, u))
-            drawn = [inputs.random_like(point, rng) for _ in range(_DIRECTIONS)]
-            figures["subgradient"] = float(np.median([_slope_error(problem, point, u) for u in drawn]))
-    return _judged(figures, {name: _is_derivative(name, value) for name, value in figures.items()})
-
-
-def _is_derivative(name: str, figure: float) -> bool:
-    return figure <= _SLOPE if name == "subgradient" else figure >= _LEAST_ORDER
-
-
-def _judged(figures: dict[str, float], good: dict[str, bool]) -> Check:
-    """NaN is not good: it compares false."""
+def judged(figures: dict[str, float], good: dict[str, bool]) -> Check:
+    """The outcome, from each figure and whether it is good; NaN is not, as it compares false."""
     if not figures:
         return Check(False, figures, "Nothing was checked: the image is too large to form, and no problem was given.")
     bad = [f"{name} ({figures[name]:.2g})" for name, fine in good.items() if not fine]
@@ -161,7 +114,7 @@ def _map_figures(c: Map, x: Tree, vectors: _Vectors) -> dict[str, Array]:
     figures: dict[str, Array] = {}
     if v is not None:
         push, pull = c.linearize(x)
-        ju = _derivative(c, x, u)
+        ju = derivative(c, x, u)
         figures["linearize"] = relative(push(u), ju)
         figures["adjoint"] = _pairing_error(ju, v, u, pull(v))
         figures["gram"] = relative(c.gram(x)(u), pull(ju))
@@ -176,7 +129,8 @@ def _map_figures(c: Map, x: Tree, vectors: _Vectors) -> dict[str, Array]:
 
 
 @jax.jit
-def _measured(problem: Composite, x: Tree) -> Array:
+def measured(problem: Composite, x: Tree) -> Array:
+    """A(c(x))."""
     return problem.sensing.measure(problem.map, x)[0]
 
 
@@ -195,7 +149,7 @@ def _pullback_error(
     measure: Callable[[Tree], tuple[Array, Callable[[Array], Tree]]], x: Tree, u: Tree, v: Array
 ) -> Array:
     _, pullback = measure(x)
-    return _pairing_error(_derivative(lambda y: measure(y)[0], x, u), v, u, pullback(v))
+    return _pairing_error(derivative(lambda y: measure(y)[0], x, u), v, u, pullback(v))
 
 
 def _pairing_error(ju: Array, v: Array, u: Tree, jtv: Tree) -> Array:
@@ -205,56 +159,6 @@ def _pairing_error(ju: Array, v: Array, u: Tree, jtv: Tree) -> Array:
     return error / jnp.where(scale > 0, scale, 1.0)
 
 
-def _derivative(f: Callable[[Tree], Array], x: Tree, u: Tree) -> Array:
+def derivative(f: Callable[[Tree], Array], x: Tree, u: Tree) -> Array:
     """Ju, by forward-mode autodiff."""
     return jax.jvp(f, (x,), (u,))[1]
-
-
-def _sized(u: Tree, x: Tree) -> Tree:
-    """A direction as long as x, or of length 1 at zero."""
-    size = trees.norm(x)
-    return trees.scale(jnp.where(size > 0, size, 1.0) / trees.norm(u), u)
-
-
-@jax.jit
-def _remainders(c: Map, x: Tree, u: Tree) -> tuple[Array, Array]:
-    return _taylor(c, x, u)
-
-
-@jax.jit
-def _measured_remainders(problem: Composite, x: Tree, u: Tree) -> tuple[Array, Array]:
-    return _taylor(lambda y: _measured(problem, y), x, u)
-
-
-def _taylor(f: Callable[[Tree], Array], x: Tree, u: Tree) -> tuple[Array, Array]:
-    """‖f(x + tu) − f(x) − tJu‖ at each length t, and the size of f."""
-    u = _sized(u, x)
-    start, slope = f(x), _derivative(f, x, u)
-
-    def remainder(t: Array) -> tuple[Array, Array]:
-        end = f(trees.add_scaled(x, t, u))
-        return trees.norm(end - start - t * slope), trees.norm(end)
-
-    remainders, sizes = lax.map(remainder, jnp.asarray(_LENGTHS))
-    return remainders, jnp.max(sizes)
-
-
-def _order(found: tuple[Array, Array]) -> float:
-    """The exponent of t in the remainders, over the lengths where they are more than rounding."""
-    remainders, size = np.asarray(found[0]), float(found[1])
-    # A remainder that is not a number is not rounding either, and fails.
-    kept = ~(remainders <= 1e3 * _EPS * size)
-    if np.sum(kept) < 2:
-        return float("inf")
-    return float(np.polyfit(np.log(np.array(_LENGTHS)[kept]), np.log(remainders[kept]), 1)[0])
-
-
-@jax.jit
-def _slope_error(problem: Composite, x: Tree, u: Tree) -> Array:
-    """How far ⟨g, u⟩ is from the slope of the value along u, relative to ‖g‖‖u‖."""
-    g = problem.evaluate(x).subgradient
-    size = trees.norm(g)
-    # Half along g, so that the slope is not small, and half anywhere.
-    u = _sized(trees.add_scaled(trees.scale(1 / jnp.where(size > 0, size, 1.0), g), 1 / trees.norm(u), u), x)
-    ends = lax.map(lambda t: problem.evaluate(trees.add_scaled(x, t, u)).value, jnp.array([_SHORT, -_SHORT]))
-    return jnp.abs((ends[0] - ends[1]) / (2 * _SHORT) - trees.dot(g, u)) / (size * trees.norm(u))

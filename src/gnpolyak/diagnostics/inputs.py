@@ -12,6 +12,7 @@ from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import require_seed
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.composite import Composite
@@ -85,14 +86,7 @@ def size(x: Tree) -> int:
 
 def generator(seed: int) -> np.random.Generator:
     """A stream of its own: with the seed alone, it would draw the numbers that a user drew x from with that seed."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(
-            given=f"seed={seed!r}",
-            needed="a whole number of at least 0",
-            missing="a valid seed",
-            advice="leave seed out for 0",
-        )
-    return np.random.default_rng([int(seed), 0xD1A6])
+    return np.random.default_rng([require_seed(seed), 0xD1A6])
 
 
 def random_like(x: Tree, rng: np.random.Generator) -> Tree:

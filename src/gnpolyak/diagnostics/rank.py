@@ -10,6 +10,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from gnpolyak.base.krylov import conjugate_gradient
+from gnpolyak.base.numbers import require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.inputs import LARGEST_ARRAY, Model
@@ -61,10 +62,8 @@ def jacobian_rank(model: Model, x: Tree, *, seed: int = 0) -> RankEstimate:
 
     Parameters
     ----------
-    model : Composite, Map or callable
-        The problem, or its map c.
-    x : array_like or pytree
-        The point.
+    model, x
+        As for `spectrum`.
     seed : int
         Seed of Ω.
 
@@ -166,10 +165,8 @@ def constant_rank(model: Model, x: Tree, *, radius: float = 1e-2, points: int = 
 
     Parameters
     ----------
-    model : Composite, Map or callable
-        The problem, or its map c.
-    x : array_like or pytree
-        A solution.
+    model, x
+        As for `spectrum`; x a solution.
     radius : float
         Distance of the other points, relative to ‖x‖.
     points : int
@@ -181,6 +178,8 @@ def constant_rank(model: Model, x: Tree, *, radius: float = 1e-2, points: int = 
     -------
     ConstantRank
     """
+    require_positive("radius", radius)
+    require_whole("points", points, 1)
     with inputs.on_the_map(model, x) as (c, centre):
         rng = inputs.generator(seed)
         around = [inputs.moved(centre, radius, inputs.random_like(centre, rng)) for _ in range(points)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import require_positive
 from gnpolyak.solve.result import History
 
 # Values whose difference from the target is below this many rounding units are no measure of it.
@@ -129,12 +130,4 @@ def contraction(history: History | Any, target: float = 0.0) -> float:
 
 
 def _positive(name: str, number: Any) -> float:
-    real = isinstance(number, (int, float, np.number)) or getattr(number, "ndim", None) == 0
-    if not real or not 0 < number < np.inf:
-        raise InputError(
-            given=f"{name}={number!r}",
-            needed="a positive number",
-            missing=f"a valid {name}",
-            advice="all of the theorem's quantities are absolute, not relative",
-        )
-    return float(number)
+    return require_positive(name, number, "all of the theorem's quantities are absolute, not relative")

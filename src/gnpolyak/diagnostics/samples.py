@@ -15,6 +15,7 @@ from jax.flatten_util import ravel_pytree
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_real, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.lanczos import lanczos
@@ -26,7 +27,6 @@ RADII = (1e-1, 1e-2, 1e-3)
 """Distances ‖x − x⋆‖/‖x⋆‖ of the samples."""
 # Nearer to c(x⋆) than this share of its size, differences of values are rounding.
 _NEAREST = float(np.sqrt(np.finfo(np.float64).eps))
-
 
 _LANCZOS_STEPS = 50
 _ROUND = 32
@@ -54,9 +54,17 @@ class Observations:
     radius: np.ndarray
     """The sample's radius; NaN for a point that the user gave."""
 
-    def at(self, radius: float) -> Observations:
-        """Those at one radius."""
-        here = self.radius == radius
+    @property
+    def slopes(self) -> np.ndarray:
+        """(h(z) − h*)/‖z − ẑ‖."""
+        return self.gap / self.distance
+
+    def by_radius(self) -> dict[float, Observations]:
+        """The samples of each radius, the largest first, without the points that the user gave."""
+        radii = sorted(set(self.radius[np.isfinite(self.radius)]), reverse=True)
+        return {float(radius): self._where(self.radius == radius) for radius in radii}
+
+    def _where(self, here: np.ndarray) -> Observations:
         return Observations(*(column[here] for column in vars(self).values()))
 
 
@@ -77,7 +85,7 @@ def observe(
     directions, with both signs, are those that the measurements see least and most.
     """
     radii = _checked_radii(radii)
-    count = _checked_count(samples)
+    count = require_whole("samples", samples, 2, "leave samples out for 64 at each radius") // 2
     with inputs.on_the_problem(problem, solution, *points) as (exact, [centre, *given]):
         directions = _directions(exact, centre, count, inputs.generator(seed))
         level = float(exact.evaluate(centre).value) if target is None else float(target)
@@ -87,6 +95,7 @@ def observe(
         labels = np.concatenate([np.repeat(radii, len(directions)), np.full(len(given), np.nan)])
         columns = [np.asarray(column)[: len(labels)] for column in jax.tree.leaves(seen)]
         kept = (columns[1] > smallest) & np.isfinite(columns[0])
+        _require_any(kept)
         return Observations(*(column[kept] for column in (*columns, labels)))
 
 
@@ -191,24 +200,23 @@ def _observed(problem: Composite, solution: Tree, target: Array, points: Tree) -
     return lax.map(look, points)
 
 
+def _require_any(kept: np.ndarray) -> None:
+    if not np.any(kept):
+        raise InputError(
+            given="samples that all have the solution's image, to rounding",
+            needed="points whose image differs from c(x⋆)",
+            missing="a map that depends on x, or larger radii",
+            advice="check that the map is not constant around the solution, or pass larger radii",
+        )
+
+
 def _checked_radii(radii: Any) -> list[float]:
-    values = [float(radius) for radius in np.atleast_1d(radii)]
-    if not values or not all(0 < radius < np.inf for radius in values):
+    values = list(np.atleast_1d(radii))
+    if not values or not all(is_real(radius) and radius > 0 for radius in values):
         raise InputError(
             given=f"radii={radii!r}",
             needed="positive distances relative to the solution's norm",
             missing="at least one valid radius",
             advice="leave radii out for 0.1, 0.01 and 0.001",
         )
-    return sorted(values, reverse=True)
-
-
-def _checked_count(samples: Any) -> int:
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
-        raise InputError(
-            given=f"samples={samples!r}",
-            needed="a whole number of at least 2",
-            missing="points to look at",
-            advice="leave samples out for 64 at each radius",
-        )
-    return int(samples) // 2
+    return sorted(map(float, values), reverse=True)

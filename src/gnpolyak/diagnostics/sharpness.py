@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics.rate import Rate
 from gnpolyak.diagnostics.samples import RADII, observe
@@ -103,16 +102,13 @@ def sharpness(
     Sharpness
     """
     seen = observe(problem, solution, target, radii=radii, samples=samples, seed=seed, points=points)
-    if not seen.gap.size:
-        raise _all_at_the_solution()
-    ratios = seen.gap / seen.distance
-    at = sorted(set(seen.radius[np.isfinite(seen.radius)]), reverse=True)
+    around = seen.by_radius()
     return Sharpness(
-        mu=float(np.min(ratios)),
-        lipschitz=float(max(np.max(ratios), np.max(seen.projected))),
-        radii=tuple(map(float, at)),
-        mu_at=tuple(float(np.min(ratios[seen.radius == radius])) for radius in at),
-        points=len(ratios),
+        mu=float(np.min(seen.slopes)),
+        lipschitz=float(max(np.max(seen.slopes), np.max(seen.projected))),
+        radii=tuple(around),
+        mu_at=tuple(float(np.min(here.slopes)) for here in around.values()),
+        points=len(seen.slopes),
     )
 
 
@@ -157,21 +153,9 @@ def regularity(
     Regularity
     """
     seen = observe(problem, solution, target, radii=radii, samples=samples, seed=seed)
-    if not seen.gap.size:
-        raise _all_at_the_solution()
-    at = sorted(set(seen.radius), reverse=True)
-    here = [seen.at(radius) for radius in at]
+    around = seen.by_radius()
     return Regularity(
-        radii=tuple(map(float, at)),
-        ratios=tuple(float(np.max(o.excess / o.distance)) for o in here),
-        allowed=float(np.min(seen.gap / seen.distance)) / 8,
-    )
-
-
-def _all_at_the_solution() -> InputError:
-    return InputError(
-        given="samples that all have the solution's image, to rounding",
-        needed="points whose image differs from c(x⋆)",
-        missing="a map that depends on x, or larger radii",
-        advice="check that the map is not constant around the solution, or pass larger radii",
+        radii=tuple(around),
+        ratios=tuple(float(np.max(here.excess / here.distance)) for here in around.values()),
+        allowed=float(np.min(seen.slopes)) / 8,
     )

@@ -1,4 +1,4 @@
-"""Seeded problem instances that carry their truth."""
+"""Low-rank tensor sensing, the paper's problem."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from jax import Array
 from gnpolyak import starts
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_real, is_whole
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.penalties import L1
 from gnpolyak.problem.sensing import PowerSensing
 
+DEFAULT_MEASUREMENTS = "8dr for n=2, else 8ndr"
+"""What `default_measurements` computes, in words."""
 # Numbers drawn at a time when rows are made: 8 MB.
 _BLOCK = 2**20
+
+
+def default_measurements(d: int, r: int, n: int = 2) -> int:
+    """The number of measurements that the paper takes: 8dr for a matrix, 8ndr for a tensor of order n > 2."""
+    return 8 * d * r * (1 if n == 2 else n)
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def tensor_sensing(
     p_fail : float
         Probability of a corrupted measurement, in [0, ½).
     m : int, optional
-        Number of measurements; 8dr for n = 2 and 8ndr otherwise.
+        Number of measurements; by default the paper's (`default_measurements`).
     seed : int
         Seed of the generator.
     radius : float
@@ -91,7 +99,7 @@ def tensor_sensing(
     settings = {"d": d, "r": r, "n": n, "kappa": kappa, "p_fail": p_fail, "m": m, "seed": seed, "radius": radius}
     settings |= {"corruption": corruption, "centred": centred}
     _check(**settings)
-    settings["m"] = m = 8 * d * r * (1 if n == 2 else n) if m is None else m
+    settings["m"] = m = default_measurements(d, r, n) if m is None else m
     for_truth, for_p, for_q, for_noise, for_start = np.random.default_rng(seed).spawn(5)
     truth = _conditioned(d, r, kappa, for_truth)
     p, plus = _measured(m, truth, n, np.dtype(dtype), for_p)
@@ -134,15 +142,15 @@ def _check(
     *, d: Any, r: Any, n: Any, kappa: Any, p_fail: Any, m: Any, seed: Any, radius: Any, corruption: Any, centred: Any
 ) -> None:
     rules = (
-        ("d", d, _whole(d, 1), "a whole number of at least 1"),
-        ("r", r, _whole(r, 1) and r <= d, f"a whole rank between 1 and d = {d}"),
-        ("n", n, _whole(n, 2), "a whole order of at least 2"),
-        ("kappa", kappa, _real(kappa) and kappa >= 1, "a finite condition number of at least 1"),
-        ("p_fail", p_fail, _real(p_fail) and 0 <= p_fail < 0.5, "a probability in [0, 1/2)"),
-        ("m", m, m is None or _whole(m, 1), "a whole number of measurements of at least 1"),
-        ("seed", seed, _whole(seed, 0), "a whole number of at least 0"),
-        ("radius", radius, _real(radius) and radius >= 0, "a finite radius of at least 0"),
-        ("corruption", corruption, _real(corruption) and corruption >= 0, "a finite size of at least 0"),
+        ("d", d, is_whole(d, 1), "a whole number of at least 1"),
+        ("r", r, is_whole(r, 1) and r <= d, f"a whole rank between 1 and d = {d}"),
+        ("n", n, is_whole(n, 2), "a whole order of at least 2"),
+        ("kappa", kappa, is_real(kappa) and kappa >= 1, "a finite condition number of at least 1"),
+        ("p_fail", p_fail, is_real(p_fail) and 0 <= p_fail < 0.5, "a probability in [0, 1/2)"),
+        ("m", m, m is None or is_whole(m, 1), "a whole number of measurements of at least 1"),
+        ("seed", seed, is_whole(seed, 0), "a whole number of at least 0"),
+        ("radius", radius, is_real(radius) and radius >= 0, "a finite radius of at least 0"),
+        ("corruption", corruption, is_real(corruption) and corruption >= 0, "a finite size of at least 0"),
         ("centred", centred, isinstance(centred, bool), "True or False"),
     )
     for name, given, valid, needed in rules:
@@ -153,11 +161,3 @@ def _check(
                 missing=f"a valid {name}",
                 advice="see help(gnpolyak.instances.tensor_sensing)",
             )
-
-
-def _whole(number: Any, least: int) -> bool:
-    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
-
-
-def _real(number: Any) -> bool:
-    return isinstance(number, (int, float, np.integer, np.floating)) and bool(np.isfinite(number))

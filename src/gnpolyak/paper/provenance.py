@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
-import jax
-
-from gnpolyak.base import environment
+import gnpolyak as gnp
+from gnpolyak.base.environment import provenance
 
 HARDWARE = ("device", "processor", "cores")
 SOFTWARE = ("oracle", "versions", "commit", "date")
@@ -19,15 +16,15 @@ _TOLD = ("processor", "cores", "device", "oracle", "dtype", "versions", "commit"
 
 def machine() -> dict[str, str]:
     """The columns `HARDWARE` and `SOFTWARE`, as they are now."""
-    installed = environment.versions()
+    now = provenance()
     texts = (
-        ", ".join(sorted({device.device_kind for device in jax.devices()})),
-        environment.processor(),
-        str(os.cpu_count()),
-        environment.oracle(),
-        ", ".join(f"{name} {version}" for name, version in installed.items()),
-        environment.commit() or "unknown",
-        datetime.now(UTC).date().isoformat(),
+        ", ".join(now["devices"]),
+        now["machine"],
+        str(now["cores"]),
+        gnp.native.describe()["oracle"],
+        ", ".join(f"{name} {version}" for name, version in now["versions"].items()),
+        now["commit"] or "unknown",
+        now["date"].partition("T")[0],
     )
     return dict(zip((*HARDWARE, *SOFTWARE), texts, strict=True))
 

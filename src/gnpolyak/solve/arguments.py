@@ -9,6 +9,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.methods import Method
@@ -100,28 +101,14 @@ def checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, n
 
 def checked_calls(max_calls: int | None, rule: Target) -> int:
     """The call limit, the rule's own if none was given."""
-    calls = rule.default_calls() if max_calls is None else max_calls
-    if isinstance(calls, bool) or not isinstance(calls, (int, np.integer)) or calls < 1:
-        raise _bad_limit("max_calls", max_calls, "a whole number of at least 1")
-    return int(calls)
+    return require_whole("max_calls", rule.default_calls() if max_calls is None else max_calls, 1)
 
 
 def checked_seconds(max_seconds: float | None) -> float:
     """The time limit, infinite if none was given."""
-    if max_seconds is None:
+    if max_seconds is None or (isinstance(max_seconds, float) and max_seconds == float("inf")):
         return float("inf")
-    if not isinstance(max_seconds, (int, float, np.number)) or not max_seconds > 0:
-        raise _bad_limit("max_seconds", max_seconds, "a positive number of seconds")
-    return float(max_seconds)
-
-
-def _bad_limit(name: str, given: Any, needed: str) -> InputError:
-    return InputError(
-        given=f"{name}={given!r}",
-        needed=needed,
-        missing=f"a valid {name}",
-        advice=f"leave {name} out for its default",
-    )
+    return require_positive("max_seconds", max_seconds)
 
 
 def check_callback(callback: Any) -> None:

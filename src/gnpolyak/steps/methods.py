@@ -13,8 +13,10 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_real, is_whole, require_whole
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
+from gnpolyak.base.words import counted
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps import cuts as bundles
 from gnpolyak.steps.linear import Automatic, LinearSolver, as_solver, configured
@@ -124,16 +126,14 @@ class MetricMethod(Method):
         return self if self.cuts is not None else dataclasses.replace(self, cuts=1)
 
     def check(self, problem: Composite, x: Tree) -> None:
-        real = isinstance(self.fraction, (int, float, np.number))
-        if self.fraction is not None and not (real and 0.5 <= self.fraction <= 1.0):
+        if self.fraction is not None and not (is_real(self.fraction) and 0.5 <= self.fraction <= 1.0):
             raise InputError(
                 given=f"fraction={self.fraction!r}",
                 needed="a step fraction between 1/2 and 1",
                 missing="a step the convergence theorem covers",
                 advice="leave it at None for the target rule's own choice",
             )
-        whole = isinstance(self.cuts, int) and not isinstance(self.cuts, bool)
-        if self.cuts is not None and not (whole and 1 <= self.cuts <= MOST_CUTS):
+        if self.cuts is not None and not (is_whole(self.cuts, 1) and self.cuts <= MOST_CUTS):
             raise InputError(
                 given=f"cuts={self.cuts!r}",
                 needed=f"a whole number of cuts from 1 to {MOST_CUTS}",
@@ -148,7 +148,7 @@ class MetricMethod(Method):
 
     @property
     def label(self) -> str:
-        return f"{self.name} ({self.cuts} cut{'s' * (self.cuts != 1)})"
+        return f"{self.name} ({counted(self.cuts or 1, 'cut')})"
 
 
 class Polyak(MetricMethod):
@@ -217,14 +217,8 @@ class GNP(MetricMethod):
         return 1
 
     def check(self, problem: Composite, x: Tree) -> None:
-        whole = isinstance(self.max_inner, int) and not isinstance(self.max_inner, bool)
-        if self.max_inner is not None and not (whole and self.max_inner >= 1):
-            raise InputError(
-                given=f"max_inner={self.max_inner!r}",
-                needed="a whole number of at least 1",
-                missing="a valid limit",
-                advice="leave it out for ten times the number of variables",
-            )
+        if self.max_inner is not None:
+            require_whole("max_inner", self.max_inner, 1, "leave it out for ten times the number of variables")
         super().check(problem, x)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.sensing import PowerSensing
@@ -91,7 +92,7 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
     >>> bool(case.recovery_error(start) < 0.3)
     True
     """
-    _check_seed(seed)
+    require_seed(seed)
     data, dtype = measured(problem)
     _check_rank(data, rank)
     rng = np.random.default_rng(seed)
@@ -124,7 +125,7 @@ def estimate_rank(problem: Composite, *, seed: int = 0) -> int:
     -------
     int
     """
-    _check_seed(seed)
+    require_seed(seed)
     data, dtype = measured(problem)
     rng = np.random.default_rng(seed)
     with arrays.computing_in(dtype):
@@ -186,22 +187,11 @@ def _warn_if_weak(data: Measured, residual: np.ndarray, rng: np.random.Generator
 def _check_rank(data: Measured, rank: Any) -> None:
     if isinstance(rank, str) and rank == "auto":
         return
-    whole = isinstance(rank, (int, np.integer)) and not isinstance(rank, bool)
     most = data.d if data.n == 2 else data.largest_rank()
-    if not whole or not 1 <= rank <= most:
+    if not is_whole(rank, 1) or rank > most:
         raise InputError(
             given=f"rank={rank!r} with {len(data.b)} measurements of order {data.n} in dimension {data.d}",
             needed=f'a whole number from 1 to {most}, or "auto"',
             missing="a rank this start can be made for",
             advice='try rank="auto"; for a larger rank, pass an x0 of your own',
-        )
-
-
-def _check_seed(seed: Any) -> None:
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise InputError(
-            given=f"seed={seed!r}",
-            needed="a whole number of at least 0",
-            missing="a valid seed",
-            advice="leave out seed, or count up from 0",
         )

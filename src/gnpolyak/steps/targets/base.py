@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import abc
-import math
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 from jax import Array
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_real
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 
@@ -84,30 +84,15 @@ class Target(eqx.Module):
 
     def check(self) -> None:
         """Raise InputError when a setting makes no sense."""
-        if not _finite(self.stated()):
-            raise _bad_setting(self, "target or lower bound", self.stated(), "a finite number")
-        if not (_finite(self.tol) and self.tol >= 0):
-            raise _bad_setting(self, "tol", self.tol, "a finite tolerance of at least 0")
-
-
-def require_count(rule: Target, name: str, count: Any) -> None:
-    """Raise InputError unless a rule's setting is a whole number of at least 1."""
-    whole = _finite(count) and not isinstance(count, bool) and int(count) == count
-    if not whole or count < 1:
-        raise _bad_setting(rule, name, count, "a whole number of at least 1")
-
-
-def _finite(number: Any) -> bool:
-    try:
-        return math.isfinite(number)
-    except (TypeError, ValueError):
-        return False
-
-
-def _bad_setting(rule: Target, name: str, given: Any, needed: str) -> InputError:
-    return InputError(
-        given=f"{name} = {given!r} for the {type(rule).__name__} rule",
-        needed=needed,
-        missing=f"a valid {name}",
-        advice=f"leave {name} at its default, or see help(gnpolyak.{type(rule).__name__})",
-    )
+        rule = type(self).__name__
+        for name, number, needed in (
+            ("target or lower bound", self.stated(), "a finite number"),
+            ("tol", self.tol, "a finite tolerance of at least 0"),
+        ):
+            if not is_real(number) or (name == "tol" and number < 0):
+                raise InputError(
+                    given=f"{name} = {number!r} for the {rule} rule",
+                    needed=needed,
+                    missing=f"a valid {name}",
+                    advice=f"leave {name} at its default, or see help(gnpolyak.{rule})",
+                )

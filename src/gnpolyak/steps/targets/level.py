@@ -10,9 +10,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.numbers import require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
-from gnpolyak.steps.targets.base import Target, require_count
+from gnpolyak.steps.targets.base import Target
 
 # The calls of a window, and the share of the value below which its gain is little.
 _WINDOW = 200
@@ -194,4 +195,4 @@ class Level(Target):
     def check(self) -> None:
         super().check()
         if self.patience is not None:
-            require_count(self, "patience", self.patience)
+            require_whole("patience", self.patience, 1)

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.numbers import require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
-from gnpolyak.steps.targets.base import Settings, Target, require_count
+from gnpolyak.steps.targets.base import Settings, Target
 
 
 class _RestartAim(eqx.Module):
@@ -95,5 +96,5 @@ class Restart(Target):
 
     def check(self) -> None:
         super().check()
-        require_count(self, "inner", self.inner)
-        require_count(self, "outer", self.outer)
+        require_whole("inner", self.inner, 1)
+        require_whole("outer", self.outer, 1)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import jax
 
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import require_whole
 from gnpolyak.problem.oracles.native.build import HERE, LIBRARY, NOTE
 
 TARGETS = ("gnpolyak_power_l1_f64", "gnpolyak_power_l1_f32", "gnpolyak_power_l1_mixed", "gnpolyak_read_once")
 
 
 @dataclass(frozen=True)
-class Status:
+class Availability:
     """Whether the fused oracle serves, and why or with what."""
 
     available: bool
@@ -27,13 +27,30 @@ class Status:
     """The limit that was set; None for as many as XLA has."""
 
 
-def status() -> Status:
+def status() -> Availability:
     """Whether the fused CPU oracle is in use, and why."""
     library, reason = load()
     if library is None:
-        return Status(False, reason)
+        return Availability(False, reason)
     limit = library.gnpolyak_get_threads()
-    return Status(True, reason, library.gnpolyak_instruction_set().decode(), limit or None)
+    return Availability(True, reason, library.gnpolyak_instruction_set().decode(), limit or None)
+
+
+def describe() -> dict[str, str]:
+    """In words, the ``oracle`` that serves power measurements under L1, and the ``threads`` it may use."""
+    return {"oracle": _oracle(status()), "threads": _threads(status())}
+
+
+def _oracle(state: Availability) -> str:
+    if jax.default_backend() != "cpu":
+        return f"XLA (computing on {jax.default_backend()}; the fused oracle is for CPUs)"
+    if not state.available:
+        return f"XLA ({state.reason})"
+    return f"fused C++ for {state.instruction_set} ({state.reason})"
+
+
+def _threads(state: Availability) -> str:
+    return f"at most {state.threads}" if state.threads else "as many as XLA has, one a core"
 
 
 def set_num_threads(count: int | None) -> None:
@@ -43,16 +60,10 @@ def set_num_threads(count: int | None) -> None:
     The environment variable GNPOLYAK_NUM_THREADS sets the limit that a process starts with. Without the compiled
     library this does nothing.
     """
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise InputError(
-            given=f"a thread count of {count!r}",
-            needed="a whole number of at least 1, or None",
-            missing="a valid count",
-            advice="pass None for as many threads as XLA has",
-        )
+    limit = 0 if count is None else require_whole("count", count, 1, "pass None for as many threads as XLA has")
     library, _ = load()
     if library is not None:
-        library.gnpolyak_set_threads(count or 0)
+        library.gnpolyak_set_threads(limit)
 
 
 @functools.cache
@@ -91,11 +102,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
 
 def _threads_wanted() -> int:
     text = os.environ.get("GNPOLYAK_NUM_THREADS", "")
-    if text and not (text.isdecimal() and int(text) >= 1):
-        raise InputError(
-            given=f"GNPOLYAK_NUM_THREADS={text!r}",
-            needed="a whole number of at least 1",
-            missing="a valid count",
-            advice="unset it for as many threads as XLA has",
-        )
-    return int(text or 0)
+    if not text:
+        return 0
+    count = int(text) if text.isdecimal() else text
+    return require_whole("GNPOLYAK_NUM_THREADS", count, 1, "unset it for as many threads as XLA has")

@@ -1,0 +1,70 @@
+"""Whether an argument is the number it should be: a count, a seed, a real number.
+
+A bool is none of them, although Python lets it count as an integer. NumPy's and JAX's scalars are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gnpolyak.base.errors import InputError
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Tell whether the value is an integer of at least `least`."""
+    return _is_scalar(value, (int, np.integer), "iu") and bool(value >= least)
+
+
+def is_real(value: Any) -> bool:
+    """Tell whether the value is a finite real number."""
+    return _is_scalar(value, (int, float, np.integer, np.floating), "iuf") and bool(-math.inf < value < math.inf)
+
+
+def require_whole(name: str, value: Any, least: int, advice: str | None = None) -> int:
+    """The argument `name` as an int, or an InputError that says what it should be.
+
+    Parameters
+    ----------
+    name : str
+        What the caller knows the argument as.
+    value : object
+        What was given.
+    least : int
+        The smallest value allowed.
+    advice : str, optional
+        What to do instead; by default to leave the argument out.
+    """
+    if not is_whole(value, least):
+        raise _invalid(name, value, f"a whole number of at least {least}", advice)
+    return int(value)
+
+
+def require_seed(seed: Any) -> int:
+    """The seed of a random stream as an int, or an InputError."""
+    return require_whole("seed", seed, 0, "leave seed out, or count up from 0")
+
+
+def require_positive(name: str, value: Any, advice: str | None = None) -> float:
+    """The argument `name` as a float, or an InputError unless it is finite and above 0; parameters as above."""
+    if not (is_real(value) and value > 0):
+        raise _invalid(name, value, "a positive number", advice)
+    return float(value)
+
+
+def _is_scalar(value: Any, types: tuple[type, ...], kinds: str) -> bool:
+    if isinstance(value, types):
+        return not isinstance(value, bool)
+    # A reduction in JAX leaves an array without axes where NumPy leaves a number.
+    return getattr(value, "ndim", None) == 0 and value.dtype.kind in kinds
+
+
+def _invalid(name: str, value: Any, needed: str, advice: str | None) -> InputError:
+    return InputError(
+        given=f"{name}={value!r}",
+        needed=needed,
+        missing=f"a valid {name}",
+        advice=advice or f"leave {name} out for its default",
+    )

@@ -5,73 +5,108 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "src" / "gnpolyak"
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "gnpolyak"
 
-# Each module may import from rows above its own, and from its own row within one folder.
+# One layer a folder: each may import from rows above its own, and from itself.
 LAYERS = [
-    {"_version", "errors", "trees", "io"},
-    {"arrays", "krylov", "plots", "native"},
-    {"facts"},
-    {"penalties", "maps", "sensing"},
+    {"base"},
     {"problem"},
-    {"starts"},
-    {"metrics", "result", "cuts"},
-    {"methods", "targets", "outliers"},
-    {"iteration", "arguments"},
-    {"progress"},
+    {"steps", "starts"},
     {"solve"},
-    {"instances"},
-    {"diagnostics"},
-    {"experiments"},
-    {"options"},
-    {"bench", "check", "info"},
+    {"instances", "diagnostics", "testing"},
+    {"paper", "bench"},
     {"cli"},
 ]
 LEVEL = {name: level for level, row in enumerate(LAYERS) for name in row}
-# A measurement is always of a map's image, and the oracle of both together may be fused with the penalty.
-ALLOWED = {("sensing", "maps"), ("sensing", "penalties")}
+# Inside the two folders that are the mathematics, the same again: h and c, then A of c, then all of them.
+INSIDE = {
+    "problem": [{"capabilities"}, {"penalties", "maps"}, {"sensing"}, {"oracles"}, {"composite"}],
+    "steps": [{"status"}, {"linear", "cuts", "targets"}, {"metrics"}, {"methods"}, {"iteration"}],
+}
+# These stand on the public face, and on what knows nothing of optimisation.
+ON_TOP = {"paper", "bench", "cli"}
 
 
 def modules():
     return [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
 
 
-def top(path):
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def place(path):
+    return [part.removesuffix(".py") for part in path.relative_to(PACKAGE).parts]
 
 
 def imported(path):
+    """The dotted names, below the package, that a module imports from; [] for the public face."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "gnpolyak":
-            parts = node.module.split(".")
-            names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
-            yield from names
+            parts = node.module.split(".")[1:]
+            names = [[*parts, alias.name] for alias in node.names]
+            yield from (name if name[0] in LEVEL else [] for name in names)
         elif isinstance(node, ast.Import):
-            yield from ("*" for alias in node.names if alias.name.split(".")[0] == "gnpolyak")
+            yield from ([] for alias in node.names if alias.name.split(".")[0] == "gnpolyak")
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def level(rows, name):
+    return next(place for place, row in enumerate(rows) if name in row)
+
+
+every_module = pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+
+
+@every_module
 def test_imports_point_one_way(path):
-    here = top(path)
+    here, *inner = place(path)
     for name in imported(path):
-        if name == "*":
-            assert here in {"cli", "bench", "experiments"}, "only what stands on top uses the public face as a whole"
-        else:
-            lower = LEVEL[name] < LEVEL[here]
-            assert lower or name == here or (here, name) in ALLOWED, f"{here} must not import {name}"
+        if not name:
+            assert here in ON_TOP, "only what stands on top uses the public face as a whole"
+        elif name[0] != here:
+            assert LEVEL[name[0]] < LEVEL[here], f"{here} must not import {name[0]}"
+        elif here in INSIDE and inner[0] != "__init__" and name[1] != inner[0]:
+            rows = INSIDE[here]
+            assert level(rows, name[1]) < level(rows, inner[0]), f"{here}.{inner[0]} must not import {name[1]}"
 
 
-def test_every_module_has_a_layer():
-    assert {top(path) for path in modules()} == set(LEVEL)
+@every_module
+def test_the_top_stands_on_the_public_face(path):
+    here = place(path)[0]
+    if here in {"paper", "bench"}:
+        assert {name[0] for name in imported(path) if name} <= {"base", here}
+
+
+@every_module
+def test_no_module_imports_anothers_private_name(path):
+    private = [name for name in imported(path) if name and name[-1].startswith("_") and not name[-1].startswith("__")]
+    assert not private
+
+
+def test_every_folder_has_a_layer_and_says_what_belongs_there():
+    folders = {place(path)[0] for path in modules()}
+    assert folders == set(LEVEL)
+    for folder in PACKAGE.rglob("*/"):
+        if any(folder.glob("*.py")):
+            assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder
+
+
+@pytest.mark.parametrize("folder", INSIDE)
+def test_every_part_of_the_mathematics_has_a_layer(folder):
+    parts = {place(path)[1] for path in modules() if place(path)[0] == folder} - {"__init__"}
+    assert parts == set.union(*INSIDE[folder])
 
 
 def test_there_is_one_loop_over_iterates():
-    """`step` is called in one place of the package: solve.py."""
-    callers = [path.name for path in modules() if "step(problem" in path.read_text() and path.name != "iteration.py"]
-    assert callers == ["solve.py"]
+    """`step` is called in one place of the package, the loop; the conformance suite takes single steps."""
+    callers = [path for path in modules() if "step(problem" in path.read_text() and path.name != "iteration.py"]
+    assert [path.name for path in callers if "testing" not in path.parts] == ["loop.py"]
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+@pytest.mark.parametrize("folder", ["src", "tests", "examples"])
+def test_files_can_be_read_in_one_sitting(folder):
+    long = {path.name for path in (ROOT / folder).rglob("*.py") if len(path.read_text().splitlines()) > 300}
+    assert not long
+
+
+@every_module
 def test_library_code_does_not_print(path):
     calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     assert not [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]

@@ -1,0 +1,102 @@
+"""What crosses the border: dtypes, containers, and programs that are compiled once."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import gnpolyak as gnp
+
+
+@pytest.fixture(scope="module")
+def case():
+    return gnp.instances.tensor_sensing(d=10, r=2, kappa=2.0)
+
+
+@pytest.mark.parametrize("method", ["gnp", "scaledsm", "polyak"])
+@pytest.mark.parametrize(
+    "rule", [{"target": 0.0}, {"lower_bound": 0.0}, {"strategy": "restart", "inner": 9, "outer": 2}]
+)
+def test_a_second_solve_of_the_same_shapes_compiles_nothing(method, rule, compilations):
+    """New data, start, target, tolerance and limits: all are arguments of the compiled loop, none a constant."""
+    first, second = (gnp.instances.tensor_sensing(d=13, r=2, kappa=2.0, seed=seed) for seed in (0, 1))
+    with compilations() as cold:
+        gnp.minimize(first.problem, first.x0, method, **rule)
+    changed = {key: value + 1 if isinstance(value, int) else value for key, value in rule.items()}
+    with compilations() as warm:
+        gnp.minimize(second.problem, second.x0, method, tol=1e-6, max_calls=50, **changed)
+    assert cold.count > 0
+    assert warm.count == 0
+
+
+def test_a_second_composite_of_one_function_compiles_nothing(compilations):
+    def model(x, t):
+        return jnp.exp(x[0] * t) + x[1]
+
+    def solve(seed):
+        t = np.random.default_rng(seed).random(9)
+        problem = gnp.composite(model, gnp.L1(np.exp(0.5 * t) + 2.0), args=(t,))
+        return gnp.minimize(problem, np.array([0.4, 1.8]), target=0.0)
+
+    assert solve(0).success
+    with compilations() as warm:
+        assert solve(1).success
+    assert warm.count == 0
+
+
+def test_float64_in_float64_out_with_jax_flags_untouched(case):
+    assert not jax.config.jax_enable_x64
+    res = gnp.minimize(case.problem, case.x0, target=0.0)
+    assert isinstance(res.x, np.ndarray)
+    assert res.x.dtype == np.float64
+    assert res.value < 1e-7
+    assert not jax.config.jax_enable_x64
+    assert jnp.ones(2).dtype == jnp.float32
+    assert jax.config.jax_default_matmul_precision is None
+
+
+def test_jax_in_jax_out():
+    problem = gnp.composite(lambda x: x**3, gnp.L1(jnp.array([8.0])))
+    res = gnp.minimize(problem, jnp.array([1.5]), target=0.0, tol=1e-4)
+    assert isinstance(res.x, jax.Array)
+    assert res.x.dtype == jnp.float32
+    assert res.x[0] == pytest.approx(2.0, rel=1e-3)
+
+
+def test_pytree_in_pytree_out():
+    problem = gnp.composite(lambda x: x["a"] * jnp.ones(3) + x["b"][0], gnp.L1(np.full(3, 5.0)))
+    res = gnp.minimize(problem, {"a": np.array(1.0), "b": [np.array([2.0, 7.0])][0]}, target=0.0)
+    assert res.success
+    assert set(res.x) == {"a", "b"}
+    # Minimum norm: the two parts of the sum move alike, and the part without influence stays.
+    assert np.allclose([res.x["a"], *res.x["b"]], [2.0, 3.0, 7.0], atol=1e-9)
+
+
+def test_integer_and_list_starts_are_float64(case):
+    problem = gnp.composite(lambda x: x**3, gnp.L1([8, 27]))
+    res = gnp.minimize(problem, [3, 4], target=0.0)
+    assert res.x.dtype == np.float64
+    assert np.allclose(res.x, [2, 3], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["auto", "scaledsm", "polyak"])
+def test_float32_stays_float32_where_x64_is_on(method):
+    case = gnp.instances.tensor_sensing(d=12, r=2, kappa=2.0, dtype=np.float32)
+    with jax.enable_x64(True):
+        chosen, target, x0 = gnp.tables.methods[method](), gnp.Known(np.float32(0.0)), jnp.asarray(case.x0)
+        state = gnp.init(case.problem, chosen, target, x0)
+        state, _ = jax.jit(lambda state: gnp.step(case.problem, chosen, target, state))(state)
+    assert state.point.x.dtype == jnp.float32
+
+
+def test_the_answer_may_be_written_to(case):
+    res = gnp.minimize(case.problem, case.x0, target=0.0)
+    res.x[0, 0] = 7.0
+    assert res.x[0, 0] == 7.0
+
+
+def test_indices_among_the_arguments_stay_indices():
+    entries = np.array([0, 2, 2, 1])
+    problem = gnp.composite(lambda x, i: x[i] ** 3, gnp.L1(np.array([1.0, 27.0, 27.0, 8.0])), args=(entries,))
+    res = gnp.minimize(problem, [np.float64(1.1), np.float64(2.2), np.float64(2.8)], target=0.0)
+    assert np.allclose(res.x, [1.0, 2.0, 3.0], atol=1e-8)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.starts.power import core, spectral, stein
+from gnpolyak.starts.power import core, measured, spectral
 from starts.cases import SENSING, corrupted, sensing_case
 
 # --- its parts against independent formulas
@@ -22,13 +22,13 @@ def test_moment_is_the_weighted_sum_it_says(sensing, n):
         for weight, a, c in zip(w, p, q, strict=True)
     )
     with gnp.arrays.precise(True):
-        assert np.allclose(stein.moment(operator, w, n)(np.eye(6)), expected / 50, atol=1e-12)
+        assert np.allclose(measured.moment(operator, w, n)(np.eye(6)), expected / 50, atol=1e-12)
 
 
 def test_weights_are_bounded_and_blind_to_gross_outliers():
     values = np.array([-1e9, -7.0, -2.0, -1.0, 0.5, 1.0, 1.0, 3.0, 1e300])
     with gnp.arrays.precise(True):
-        w = np.asarray(stein.redescend(values))
+        w = np.asarray(measured.redescend(values))
     assert np.allclose(w, [0, -1.25, -1.0, -0.5, 0.25, 0.5, 0.5, 1.5, 0])
 
 

@@ -1,4 +1,4 @@
-"""Whether an argument is the number it should be: a count, a seed, a real number.
+"""Numbers: whether an argument is the one it should be, a count, a seed, a real number; and counts in sentences.
 
 A bool is none of them, although Python lets it count as an integer. NumPy's and JAX's scalars are.
 """
@@ -68,3 +68,8 @@ def _invalid(name: str, value: Any, needed: str, advice: str | None) -> InputErr
         missing=f"a valid {name}",
         advice=advice or f"leave {name} out for its default",
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun, such as ``1 call`` and ``1,200 calls``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 import gnpolyak as gnp
-from gnpolyak.base.words import counted
+from gnpolyak.base.numbers import counted
 from gnpolyak.bench import peers
 from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.peers import SkipError

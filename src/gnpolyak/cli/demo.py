@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 import gnpolyak as gnp
-from gnpolyak.base.words import counted
+from gnpolyak.base.numbers import counted
 from gnpolyak.cli import options
 from gnpolyak.solve import plots
 

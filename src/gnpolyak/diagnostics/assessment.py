@@ -11,8 +11,8 @@ import jax
 import numpy as np
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import counted
 from gnpolyak.base.trees import Tree
-from gnpolyak.base.words import counted
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.derivatives import check_adjoint
 from gnpolyak.diagnostics.rank import ConstantRank, constant_rank

@@ -10,6 +10,7 @@ import equinox as eqx
 import numpy as np
 
 from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,32 @@ class Part(eqx.Module):
     def label(self) -> str:
         """How errors and summaries call this part."""
         return type(self).__name__
+
+    @property
+    def offers(self) -> frozenset[Capability]:
+        """The optional structure this part has."""
+        return frozenset()
+
+    def has(self, capability: Capability) -> bool:
+        """Tell whether this part has that structure, declared or by autodiff through its image."""
+        return capability in self.offers or (capability in BY_AUTODIFF and IMAGE in self.offers)
+
+    def require(self, capability: Capability, by: str, advice: str = "take a map that offers it") -> None:
+        """Raise InputError unless this part has that structure, in the name of who needs it."""
+        if not self.has(capability):
+            raise self.lacking(capability, by, advice)
+
+    def lacking(
+        self, capability: Capability, by: str = "a direct call", advice: str = "take a map that offers it"
+    ) -> InputError:
+        """The error for structure that was asked of this part and is not among what it offers."""
+        offered = ", ".join(sorted(repr(each.name) for each in self.offers)) or "nothing optional"
+        return InputError(
+            given=f"{by} on {self.label}",
+            needed=f"a map that offers {capability}",
+            missing=f"{capability.name!r}: {self.label} offers {offered}",
+            advice=advice,
+        )
 
     def cast(self, dtype: np.dtype) -> Self:
         """The part with its numbers in `dtype`; one that stores some of them otherwise overrides this."""

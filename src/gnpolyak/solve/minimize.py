@@ -1,23 +1,31 @@
-"""`minimize`, the front door."""
+"""`minimize`, the front door: its arguments are checked here, before anything is compiled."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import product
 from typing import Any
 
+import numpy as np
+
 from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve import arguments
 from gnpolyak.solve.finish import finish
 from gnpolyak.solve.loop import Limits, Run, interruptible
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
-from gnpolyak.starts import from_data
+from gnpolyak.starts import STARTS
 from gnpolyak.steps.methods import Method, as_method
-from gnpolyak.steps.targets import Target
-from gnpolyak.steps.targets.base import Settings
+from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
+
+# The tol that `minimize` and every rule have by default.
+_TOL = Target.__dataclass_fields__["tol"].default
 
 
 def minimize(
@@ -47,7 +55,7 @@ def minimize(
         From `composite` or an instance's ``problem``.
     x0 : array_like or pytree, optional
         The start. NumPy in, NumPy out; JAX in, JAX out; computed in the dtype of the data. Without one,
-        problems that have a start from the data alone use it (`starts.from_data`).
+        problems that have a start from the data alone use it (`starts.STARTS`).
     method : str or Method
         ``"auto"`` (GNP that damps itself where rank is lost, with several cuts), the methods of the literature
         ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as ``GNP(solver="cg")``.
@@ -94,13 +102,14 @@ def minimize(
     InputError
         On input that cannot be solved, before anything is compiled.
     """
-    arguments.check_problem(problem)
-    arguments.check_callback(callback)
+    _check_problem(problem)
+    _check_callback(callback)
     chosen = as_method(method, cuts)
-    rule = arguments.target_rule(problem, target, lower_bound, strategy, Settings(tol, inner, outer))
-    limits = Limits(arguments.checked_calls(max_calls, rule), arguments.checked_seconds(max_seconds))
-    x0 = from_data(problem, rank=rank) if x0 is None else x0
-    x, dtype = arguments.checked_start(problem, chosen, x0)
+    settings = {"tol": tol, "inner": inner, "outer": outer}
+    rule = _target_rule(problem, target, lower_bound, strategy, settings)
+    limits = Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
+    x0 = _start(problem, rank) if x0 is None else x0
+    x, dtype = _checked_start(problem, chosen, x0)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     chosen = chosen.suited(problem, x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
@@ -113,3 +122,144 @@ def minimize(
 
 def _identity(tree: Tree) -> Tree:
     return tree
+
+
+def _check_problem(problem: Any) -> None:
+    """Raise InputError unless this is a problem."""
+    if not isinstance(problem, Composite):
+        raise InputError(
+            given=f"a problem of type {type(problem).__name__}",
+            needed="a Composite",
+            missing="the map and the penalty",
+            advice="make one with gnpolyak.composite(model, gnpolyak.L1(b))",
+        )
+
+
+def _target_rule(problem: Composite, target: Any, lower_bound: Any, strategy: Any, settings: dict[str, Any]) -> Target:
+    """The rule that the arguments of `minimize` ask for."""
+    if target is not None and (lower_bound is not None or strategy is not None):
+        raise InputError(
+            given=f"target={target!r} together with lower_bound={lower_bound!r}, strategy={strategy!r}",
+            needed="either the optimum, or a lower bound and a strategy to find it",
+            missing="one decision",
+            advice="drop target if it is only a bound; drop the other two if it is the optimum",
+        )
+    if isinstance(target, Target):
+        # A tol of its own goes with the rule, unless minimize was given another one.
+        rule = target if settings["tol"] == _TOL else dataclasses.replace(target, tol=settings["tol"])
+    elif target is not None:
+        rule = Known(_as_float(target), tol=settings["tol"])
+    else:
+        kind: Any = _strategy(strategy)
+        taken = {field.name for field in dataclasses.fields(kind)}
+        rule = kind(_lower_bound(problem, lower_bound), **{k: v for k, v in settings.items() if k in taken})
+    _check_rule(rule)
+    return rule
+
+
+def _check_rule(rule: Target) -> None:
+    numbers = {"target or lower bound": rule.stated(), "tol": rule.tol}
+    for name, number in numbers.items():
+        if not is_real(number) or (name == "tol" and number < 0):
+            raise InputError(
+                given=f"{name} = {number!r} for the {type(rule).__name__} rule",
+                needed="a finite number" + (" of at least 0" if name == "tol" else ""),
+                missing=f"a valid {name}",
+                advice=f"leave {name} at its default, or see help(gnpolyak.{type(rule).__name__})",
+            )
+    rule.check()
+
+
+def _strategy(name: Any) -> type[Target]:
+    if name is None:
+        return Level
+    if not isinstance(name, str) or name not in STRATEGIES:
+        raise InputError(
+            given=f"strategy={name!r}",
+            needed=f"one of {', '.join(map(repr, STRATEGIES))}",
+            missing="a known strategy",
+            advice="leave strategy out for the default, 'level'",
+        )
+    return STRATEGIES[name]
+
+
+def _as_float(number: Any) -> Any:
+    """A Python float of whatever number this is; anything else as it is, for the rule to refuse."""
+    return float(number) if isinstance(number, (int, np.number)) and not isinstance(number, bool) else number
+
+
+def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
+    bound = problem.penalty.infimum if lower_bound is None else lower_bound
+    if bound is None:
+        raise InputError(
+            given=f"neither target nor lower_bound, with {type(problem.penalty).__name__}",
+            needed="a number the value cannot fall below",
+            missing="an infimum: this penalty states none",
+            advice="pass target=, or lower_bound=, or construct the penalty with infimum=",
+        )
+    return _as_float(bound)
+
+
+def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, np.dtype]:
+    """The start as JAX arrays, and the dtype to compute in."""
+    if arrays.is_traced((x0, problem)):
+        raise InputError(
+            given="minimize inside a jit, vmap or grad",
+            needed="values that can be looked at",
+            missing="them: inside a transformation there are only traces",
+            advice="use gnpolyak.init and gnpolyak.steps, the pure functions underneath",
+        )
+    x = arrays.as_variable(x0)
+    dtype = arrays.working_dtype(x, problem)
+    x = arrays.cast(x, dtype)
+    with arrays.computing_in(dtype):
+        problem.check(x)
+        method.check(problem, x)
+    return x, dtype
+
+
+def _checked_calls(max_calls: int | None, rule: Target) -> int:
+    """The call limit, the rule's own if none was given."""
+    return require_whole("max_calls", rule.default_calls() if max_calls is None else max_calls, 1)
+
+
+def _checked_seconds(max_seconds: float | None) -> float:
+    """The time limit, infinite if none was given."""
+    if max_seconds is None or (isinstance(max_seconds, float) and max_seconds == float("inf")):
+        return float("inf")
+    return require_positive("max_seconds", max_seconds)
+
+
+def _check_callback(callback: Any) -> None:
+    """Raise InputError unless the callback can be called."""
+    if callback is not None and not callable(callback):
+        raise InputError(
+            given=f"callback of type {type(callback).__name__}",
+            needed="a function of one Result",
+            missing="something to call",
+            advice="pass a function such as lambda res: print(res.calls, res.value)",
+        )
+
+
+def _start(problem: Composite, rank: int | str) -> Tree:
+    """A start from the data alone, by the row for the problem's map and sensing or the nearest of their bases."""
+    kinds = product(type(problem.map).__mro__, type(problem.sensing).__mro__)
+    start = next((STARTS[kind] for kind in kinds if kind in STARTS), None)
+    if start is None:
+        known = "; ".join(f"{sensing.__name__} of {c.__name__}" for c, sensing in STARTS)
+        raise InputError(
+            given=f"no x0 for {problem.label}",
+            needed="a start",
+            missing=f"x0: from the data alone only these can be started: {known}",
+            advice="pass x0, of the shape of the variable; a least-squares fit is often near enough",
+        )
+    if "rank" in inspect.signature(start).parameters:
+        return start(problem, rank=rank)
+    if rank != "auto":
+        raise InputError(
+            given=f"rank={rank!r} for {problem.label}",
+            needed="no rank: its start has none to choose",
+            missing="a map with factors",
+            advice="leave out rank",
+        )
+    return start(problem)

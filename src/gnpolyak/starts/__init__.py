@@ -2,6 +2,6 @@
 
 from gnpolyak.starts.near import near
 from gnpolyak.starts.power.spectral import WeakStartWarning, estimate_rank, spectral
-from gnpolyak.starts.table import STARTS, from_data
+from gnpolyak.starts.table import STARTS
 
-__all__ = ["STARTS", "WeakStartWarning", "estimate_rank", "from_data", "near", "spectral"]
+__all__ = ["STARTS", "WeakStartWarning", "estimate_rank", "near", "spectral"]

@@ -13,10 +13,9 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import is_real, is_whole, require_whole
+from gnpolyak.base.numbers import counted, is_real, is_whole, require_whole
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
-from gnpolyak.base.words import counted
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps import cuts as bundles
 from gnpolyak.steps.linear import Automatic, LinearSolver, as_solver, configured

@@ -10,10 +10,8 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import (
-    BY_AUTODIFF,
     CURVATURE,
     DISTANCE,
     GAUGE,
@@ -39,27 +37,6 @@ class Map(Part):
     def offers(self) -> frozenset[Capability]:
         """The optional structure this map has."""
         return frozenset({IMAGE})
-
-    def has(self, capability: Capability) -> bool:
-        """Tell whether this map has that structure, declared or by autodiff through its image."""
-        return capability in self.offers or (capability in BY_AUTODIFF and IMAGE in self.offers)
-
-    def require(self, capability: Capability, by: str, advice: str = "take a map that offers it") -> None:
-        """Raise InputError unless this map has that structure, in the name of the part that needs it."""
-        if not self.has(capability):
-            raise self.lacking(capability, by, advice)
-
-    def lacking(
-        self, capability: Capability, by: str = "a direct call", advice: str = "take a map that offers it"
-    ) -> InputError:
-        """The error for structure that was asked of this map and is not among what it offers."""
-        offered = ", ".join(sorted(repr(each.name) for each in self.offers)) or "nothing optional"
-        return InputError(
-            given=f"{by} on the map {self.label}",
-            needed=f"a map that offers {capability}",
-            missing=f"{capability.name!r}: {self.label} offers {offered}",
-            advice=advice,
-        )
 
     @abc.abstractmethod
     def __call__(self, x: Tree) -> Array:

@@ -13,7 +13,8 @@ from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.sensing import PowerSensing
-from gnpolyak.starts.power import core, stein
+from gnpolyak.starts.power import core
+from gnpolyak.starts.power import measured as moments
 from gnpolyak.starts.power import rank as ranks
 from gnpolyak.starts.power.measured import Measured, measured, span
 from gnpolyak.starts.table import STARTS
@@ -173,8 +174,8 @@ def _warn_if_weak(data: Measured, residual: np.ndarray, rng: np.random.Generator
     if np.median(np.abs(residual)) < _EXPLAINED * np.median(np.abs(data.b)):
         return
     w, act = data.moment(data.b)
-    largest = float(stein.leading(act, data.d, 1, rng)[0][0])
-    chance = stein.edge(data.sensing, w, data.n, rng, _SHUFFLES)
+    largest = float(moments.leading(act, data.d, 1, rng)[0][0])
+    chance = moments.edge(data.sensing, w, data.n, rng, _SHUFFLES)
     if not largest > _MARGIN * chance:
         warnings.warn(
             f"the data show no clear signal: their largest eigenvalue is {largest:.3g}, and shuffled data reach "

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import equinox as eqx
 from jax import Array
 
-from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import is_real
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 
 Aim = Any
 """The state of a target rule, a pytree of its own choosing."""
-
-
-class Settings(NamedTuple):
-    """What `minimize` was told that a rule for an unknown optimum may want to know."""
-
-    tol: float
-    inner: int
-    outer: int
 
 
 class Target(eqx.Module):
@@ -36,11 +26,6 @@ class Target(eqx.Module):
     """The default θ of the step: 1 aims at the level itself."""
     recovers: ClassVar[bool] = False
     """Whether the rule itself goes back to a safe point after a step that led nowhere."""
-
-    @classmethod
-    def from_bound(cls, lower_bound: float, settings: Settings) -> Target:
-        """The rule for an optimum of which only a lower bound is known, as `minimize` makes it by its name."""
-        return cls(lower_bound, tol=settings.tol)  # type: ignore[misc]
 
     def suited(self, cuts: int) -> Target:
         """Return the rule with what it leaves open chosen for a method of that many cuts."""
@@ -83,16 +68,4 @@ class Target(eqx.Module):
         return 1000
 
     def check(self) -> None:
-        """Raise InputError when a setting makes no sense."""
-        rule = type(self).__name__
-        for name, number, needed in (
-            ("target or lower bound", self.stated(), "a finite number"),
-            ("tol", self.tol, "a finite tolerance of at least 0"),
-        ):
-            if not is_real(number) or (name == "tol" and number < 0):
-                raise InputError(
-                    given=f"{name} = {number!r} for the {rule} rule",
-                    needed=needed,
-                    missing=f"a valid {name}",
-                    advice=f"leave {name} at its default, or see help(gnpolyak.{rule})",
-                )
+        """Raise InputError when a setting of this rule's own makes no sense."""

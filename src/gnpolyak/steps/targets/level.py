@@ -193,6 +193,5 @@ class Level(Target):
         return 20_000
 
     def check(self) -> None:
-        super().check()
         if self.patience is not None:
             require_whole("patience", self.patience, 1)

@@ -12,7 +12,7 @@ from gnpolyak.base import trees
 from gnpolyak.base.numbers import require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
-from gnpolyak.steps.targets.base import Settings, Target
+from gnpolyak.steps.targets.base import Target
 
 
 class _RestartAim(eqx.Module):
@@ -54,10 +54,6 @@ class Restart(Target):
     outer: Array | int = 50
     fraction: ClassVar[float] = 0.5
 
-    @classmethod
-    def from_bound(cls, lower_bound: float, settings: Settings) -> Restart:
-        return cls(lower_bound, settings.inner, settings.outer, tol=settings.tol)
-
     def init(self, start: Point) -> _RestartAim:
         h0 = jnp.asarray(self.lower_bound, start.value.dtype)
         zero = jnp.zeros((), jnp.int32)
@@ -95,6 +91,5 @@ class Restart(Target):
         return int(self.inner) * int(self.outer) + 1
 
     def check(self) -> None:
-        super().check()
         require_whole("inner", self.inner, 1)
         require_whole("outer", self.outer, 1)

@@ -4,7 +4,14 @@ It is optional: without it XLA computes the same numbers. `status` says whether 
 `describe` says so in words.
 """
 
-from gnpolyak.problem.oracles.native.library import Availability, describe, set_num_threads, status
-from gnpolyak.problem.oracles.native.oracle import power_l1, read_once, supports
+from gnpolyak.problem.oracles.native.oracle import (
+    Availability,
+    describe,
+    power_l1,
+    read_once,
+    set_num_threads,
+    status,
+    supports,
+)
 
 __all__ = ["Availability", "describe", "power_l1", "read_once", "set_num_threads", "status", "supports"]

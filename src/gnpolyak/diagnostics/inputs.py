@@ -30,7 +30,7 @@ LARGEST_ARRAY = 2**23
 def on_the_map(model: Model, x: Tree) -> Iterator[tuple[Map, Tree]]:
     """Yield the map c and the point, checked, inside a block that computes in float64."""
     c = model.map if isinstance(model, Composite) else model
-    c = c if isinstance(c, Map) else AutodiffMap(_callable(c))
+    c = c if isinstance(c, Map) else AutodiffMap(c)
     point = _point(x)
     with arrays.computing_in(_DOUBLE), _forward_derivatives(c):
         (model if isinstance(model, Composite) else c).check(point)
@@ -106,14 +106,3 @@ def _norm(x: Tree) -> float:
 
 def _point(x: Tree) -> Tree:
     return arrays.cast(arrays.as_variable(x), _DOUBLE)
-
-
-def _callable(model: Any) -> Callable[..., Array]:
-    if callable(model):
-        return model
-    raise InputError(
-        given=f"a model of type {type(model).__name__}",
-        needed="a problem, a Map or a function of x",
-        missing="something to differentiate",
-        advice="pass the problem itself, or its map c",
-    )

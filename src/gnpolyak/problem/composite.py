@@ -181,16 +181,5 @@ def composite(
             missing="a function to hand them to",
             advice="leave out args",
         )
-    c = model if isinstance(model, Map) else AutodiffMap(_require_callable(model), args)
+    c = model if isinstance(model, Map) else AutodiffMap(model, args)
     return Composite(c, penalty, Identity() if sensing is None else sensing)
-
-
-def _require_callable(model: Any) -> Callable[..., Array]:
-    if callable(model):
-        return model
-    raise InputError(
-        given=f"a model of type {type(model).__name__}",
-        needed="a function of x or a gnpolyak Map",
-        missing="something to call",
-        advice="pass the function c itself, such as lambda x: A @ x",
-    )

@@ -1,7 +1,8 @@
 """Conformance: whether a part of a problem, ours or yours, does what the rest of the library relies on.
 
-Each check raises AssertionError that names what is wrong and by how much, and returns its figures if nothing is. The
-references are independent of what they check: a dense Jacobian and its singular values, differences, inequalities.
+Each check returns the relative errors that it found, by name, or raises an AssertionError that says which are too large.
+The references are independent of what they check: a dense Jacobian and its singular values, differences, inequalities.
+Random vectors are drawn from `seed`.
 """
 
 from gnpolyak.testing.kernels import check_kernel

@@ -19,16 +19,6 @@ def check_kernel(problem: Composite, x: Tree) -> dict[str, float]:
         A problem that a registered kernel serves at x.
     x : array_like or pytree
         Where.
-
-    Returns
-    -------
-    dict
-        The relative errors that were found.
-
-    Raises
-    ------
-    AssertionError
-        If no kernel serves the problem, or one figure is too large.
     """
     figures = Figures(f"the fused oracle of {problem.label}")
     with computing(x) as [point]:

@@ -35,18 +35,6 @@ def check_map(c: Map, x: Tree, *, seed: int = 0) -> dict[str, float]:
         With `IMAGE` among what it offers: the reference is formed from it.
     x : array_like or pytree
         Where. Try a generic point, and one where the rank of J falls.
-    seed : int
-        Seed of the random vectors.
-
-    Returns
-    -------
-    dict
-        The relative errors that were found.
-
-    Raises
-    ------
-    AssertionError
-        If one is too large, naming it.
 
     Examples
     --------

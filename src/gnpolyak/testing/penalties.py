@@ -29,18 +29,6 @@ def check_penalty(penalty: Penalty, shape: tuple[int, ...], *, convex: bool = Tr
         The shape of the measurements.
     convex : bool
         Whether the inequality of convex functions is to hold.
-    seed : int
-        Seed of the points.
-
-    Returns
-    -------
-    dict
-        The relative errors that were found.
-
-    Raises
-    ------
-    AssertionError
-        If one is too large, naming it.
 
     Examples
     --------

@@ -26,18 +26,6 @@ def check_sensing(sensing: Sensing, c: Map, x: Tree, *, seed: int = 0) -> dict[s
         A map that offers what the measurements need.
     x : array_like or pytree
         Where.
-    seed : int
-        Seed of the random vectors.
-
-    Returns
-    -------
-    dict
-        The relative errors that were found.
-
-    Raises
-    ------
-    AssertionError
-        If one is too large, naming it.
 
     Examples
     --------

@@ -34,6 +34,13 @@ class AutodiffMap(Map):
     data: Data
 
     def __init__(self, function: Callable[..., Array], args: tuple[Any, ...] = ()) -> None:
+        if not callable(function):
+            raise InputError(
+                given=f"a model of type {type(function).__name__}",
+                needed="a function of x or a gnpolyak Map",
+                missing="something to call",
+                advice="pass the function c itself, such as lambda x: A @ x",
+            )
         self.function = function
         self.data = Data(args)
 

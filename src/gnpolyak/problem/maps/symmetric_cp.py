@@ -12,17 +12,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base.errors import InputError
-from gnpolyak.problem.capabilities import (
-    CURVATURE,
-    DISTANCE,
-    GAUGE,
-    GRAM,
-    GRAM_PINV,
-    IMAGE,
-    POWER_FORMS,
-    RIGHT_GRAM,
-    Capability,
-)
+from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.reductions import column_powers, matrix_pinv, tensor_pinv
 
@@ -66,9 +56,9 @@ class SymmetricCP(Map):
             yield cls(n), left * np.array([1.0, 0.1, 0.01]) @ np.linalg.qr(right[:3])[0] if n == 2 else left
 
     @property
-    def offers(self) -> frozenset[Capability]:
-        always = {IMAGE, GRAM, CURVATURE, DISTANCE, GRAM_PINV, POWER_FORMS, GAUGE}
-        return frozenset(always | {RIGHT_GRAM} if self.n == 2 else always)
+    def offers(self) -> frozenset[can.Capability]:
+        always = {can.IMAGE, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.POWER_FORMS, can.GAUGE}
+        return frozenset(always | {can.RIGHT_GRAM} if self.n == 2 else always)
 
     @property
     def label(self) -> str:
@@ -110,7 +100,7 @@ class SymmetricCP(Map):
 
     def right_gram(self, x: Array) -> Array:
         if self.n != 2:
-            raise self.lacking(RIGHT_GRAM)
+            raise self.lacking(can.RIGHT_GRAM)
         return x.T @ x
 
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:

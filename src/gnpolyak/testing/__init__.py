@@ -1,6 +1,6 @@
 """Conformance: whether a part of a problem, ours or yours, does what the rest of the library relies on.
 
-Each check returns the relative errors that it found, by name, or raises an AssertionError that says which are too large.
+Each check returns the relative errors that it found, by name, or raises an AssertionError that says which are too big.
 The references are independent of what they check: a dense Jacobian and its singular values, differences, inequalities.
 Random vectors are drawn from `seed`.
 """

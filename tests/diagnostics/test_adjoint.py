@@ -142,19 +142,27 @@ class WrongSensing(gnp.PowerSensing):
         return values, lambda v: 1.001 * pullback(v)
 
 
-class WrongOracle(gnp.PowerSensing):
-    def evaluate(self, c, penalty, x):
-        value, g = super().evaluate(c, penalty, x)
-        return value + 1, 2 * g
+class WrongKernel(gnp.Kernel):
+    def evaluate(self, c, sensing, penalty, x):
+        z, pullback = sensing.measure(c, x)
+        return penalty.value(z) + 1, 2 * pullback(penalty.subgradient(z))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "figures"), [(WrongSensing, ["measurements"]), (WrongOracle, ["oracle value", "oracle subgradient"])]
-)
-def test_wrong_measurements_are_found(wrong, figures):
+def faults(sensing):
     case = gnp.instances.tensor_sensing(d=8, r=2)
     p, q = case.problem.sensing.p, case.problem.sensing.q
-    problem = gnp.composite(case.problem.map, case.problem.penalty, sensing=wrong(p, q))
-    found = diagnostics.check_adjoint(problem, case.x0)
+    problem = gnp.composite(case.problem.map, case.problem.penalty, sensing=sensing(p, q))
+    return diagnostics.check_adjoint(problem, case.x0)
+
+
+def test_wrong_measurements_are_found():
+    found = faults(WrongSensing)
     assert not found.passed
-    assert all(f"{figure} (" in found.message for figure in figures)
+    assert "measurements (" in found.message
+
+
+def test_a_wrong_fused_oracle_is_found(monkeypatch):
+    monkeypatch.setitem(gnp.tables.kernels, (gnp.SymmetricCP, gnp.PowerSensing, gnp.L1), WrongKernel())
+    found = faults(gnp.PowerSensing)
+    assert not found.passed
+    assert all(f"{figure} (" in found.message for figure in ("oracle value", "oracle subgradient"))

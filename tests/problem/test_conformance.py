@@ -13,6 +13,11 @@ def cases(table):
     return [pytest.param(each, id=f"{name}-{i}") for name, examples in found.items() for i, each in enumerate(examples)]
 
 
+def first_of_each(table):
+    """One example of every row, for what takes a compilation each."""
+    return [example for example in cases(table) if example.id.endswith("-0")]
+
+
 @pytest.mark.parametrize("example", cases(gnp.tables.maps))
 def test_maps(example):
     gnp.testing.check_map(*example)
@@ -39,8 +44,8 @@ def fused():
 @pytest.mark.parametrize("example", list(fused()))
 def test_kernels(example):
     operator, image, x, penalty = example
-    z = np.asarray(operator.measure(image, x)[0])
-    problem = gnp.composite(image, penalty(z + 0.1), sensing=operator)
+    rows = len(operator.p) if hasattr(operator, "p") else image(x).size
+    problem = gnp.composite(image, penalty(np.linspace(-1.0, 1.0, rows)), sensing=operator)
     kernel = gnp.tables.kernels[type(image), type(operator), penalty]
     if not kernel.serves(image, operator, problem.penalty, x):
         pytest.skip("the kernel does not serve this example here")
@@ -66,7 +71,7 @@ def test_measurements_of_a_map_that_lacks_what_they_need(example, c):
 
 
 @pytest.mark.parametrize("solver", list(gnp.tables.solvers))
-@pytest.mark.parametrize("example", cases(gnp.tables.maps))
+@pytest.mark.parametrize("example", first_of_each(gnp.tables.maps))
 def test_solvers_solve_or_say_what_they_miss(solver, example):
     image, x = example
     problem = gnp.testing.maps.problem_around(image, x)
@@ -82,7 +87,7 @@ def test_solvers_solve_or_say_what_they_miss(solver, example):
 
 
 @pytest.mark.parametrize("method", list(gnp.tables.methods))
-@pytest.mark.parametrize("example", cases(gnp.tables.maps))
+@pytest.mark.parametrize("example", first_of_each(gnp.tables.maps))
 def test_methods_step_or_say_what_they_miss(method, example):
     image, x = example
     problem = gnp.testing.maps.problem_around(image, x)
@@ -92,7 +97,8 @@ def test_methods_step_or_say_what_they_miss(method, example):
             gnp.minimize(problem, x, method)
         assert four_parts(error)
     else:
-        assert gnp.minimize(problem, x, method, max_calls=3).value <= float(problem.evaluate(x).value) * (1 + 1e-12)
+        res = gnp.minimize(problem, x, method, max_calls=3)
+        assert res.value <= res.history.value[0]
 
 
 @pytest.mark.parametrize("strategy", list(gnp.tables.strategies))

@@ -6,17 +6,19 @@ from gnpolyak.base.version import __version__
 from gnpolyak.problem import capabilities
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.composite import Composite, Point, composite
-from gnpolyak.problem.maps import AutodiffMap, Map, SymmetricCP
+from gnpolyak.problem.maps import AutodiffMap, LowRank, Map, SymmetricCP
 from gnpolyak.problem.oracles import Kernel, native
 from gnpolyak.problem.penalties import L1, L2, CustomPenalty, Penalty
 from gnpolyak.problem.sensing import Identity, PowerSensing, Sensing
 from gnpolyak.solve import tables
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import History, Result
+from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.iteration import Info, State, init, step
 from gnpolyak.steps.linear import LinearSolver
-from gnpolyak.steps.methods import GNP, LMM, Auto, Method, MetricMethod, Polyak, Proposal, ScaledSM
+from gnpolyak.steps.methods import GNP, LMM, Method, MetricMethod, Outlook, Polyak, Proposal, ScaledSM
 from gnpolyak.steps.metrics import Direction, Metric
+from gnpolyak.steps.named import Auto
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Known, Level, Restart, Target
 
@@ -31,6 +33,7 @@ __all__ = [
     "Composite",
     "CustomPenalty",
     "Direction",
+    "Graduated",
     "History",
     "Identity",
     "Info",
@@ -39,10 +42,12 @@ __all__ = [
     "Known",
     "Level",
     "LinearSolver",
+    "LowRank",
     "Map",
     "Method",
     "Metric",
     "MetricMethod",
+    "Outlook",
     "Penalty",
     "Point",
     "Polyak",

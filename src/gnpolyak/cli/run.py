@@ -10,7 +10,7 @@ import click
 
 import gnpolyak as gnp
 from gnpolyak.cli import options
-from gnpolyak.steps.methods import METHODS
+from gnpolyak.steps.named import METHODS
 
 _START_HELP = "Start near the truth (--radius), as the paper does, or from the data alone."
 

@@ -7,7 +7,7 @@ to the null space, see the tests.) It is here to be compared with, and nowhere e
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -33,19 +33,18 @@ class WarmStartedGNP(gnp.Method):
     name: ClassVar[str] = "gnp-authors"
     fraction: float | None = eqx.field(default=None, kw_only=True)
 
-    def init(self, problem: gnp.Composite, start: gnp.Point) -> Array:
+    def init(self, problem: gnp.Composite, start: gnp.Point, seen: Any) -> Array:
         return jnp.zeros_like(start.x)
 
-    def propose(
-        self, problem: gnp.Composite, point: gnp.Point, memory: Array, gap: Array, fraction: float
-    ) -> gnp.Proposal:
+    def propose(self, problem: gnp.Composite, point: gnp.Point, memory: Array, outlook: gnp.Outlook) -> gnp.Proposal:
         x, g = point.x, point.subgradient
         gram = problem.map.gram(x)
         operator = lx.FunctionLinearOperator(gram, jax.eval_shape(lambda: x))
         solver = lx.LSMR(rtol=_RTOL, atol=0.0, max_steps=x.size, conlim=float("inf"))
         found = lx.linear_solve(operator, g, solver, options={"y0": memory}, throw=False)
         s, image = found.value, gram(found.value)
-        gamma = (fraction if self.fraction is None else self.fraction) * gap / jnp.vdot(image, s)
+        theta = outlook.fraction if self.fraction is None else self.fraction
+        gamma = theta * outlook.gap / jnp.vdot(image, s)
         residual = jnp.linalg.norm(image - g) / jnp.linalg.norm(g)
         return gnp.Proposal(
             x=x - gamma * s,

@@ -34,6 +34,7 @@ DISTANCE = Capability("distance", "‖c(x) − c(y)‖ and ⟨c(x), c(y)⟩")
 GRAM_PINV = Capability("gram_pinv", "(JᵀJ + λI)†g in closed form")
 RIGHT_GRAM = Capability("right_gram", "the matrix XᵀX of ScaledSM's metric Z ↦ Z (XᵀX)")
 POWER_FORMS = Capability("power_forms", "⟨c(x), p^⊗n⟩ for rows p, without forming c(x)")
+RESIDUALS = Capability("residuals", "b − z, entry by entry, of which the penalty is the sum of sizes")
 GAUGE = Capability("gauge", "other variables with the same image")
 
 BY_AUTODIFF = frozenset({GRAM, CURVATURE, DISTANCE})
@@ -69,7 +70,7 @@ class Part(eqx.Module):
         offered = ", ".join(sorted(repr(each.name) for each in self.offers)) or "nothing optional"
         return InputError(
             given=f"{by} on {self.label}",
-            needed=f"a map that offers {capability}",
+            needed=f"a part that offers {capability}",
             missing=f"{capability.name!r}: {self.label} offers {offered}",
             advice=advice,
         )

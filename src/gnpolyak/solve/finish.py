@@ -1,31 +1,29 @@
-"""After the loop: which measurements are corrupted, and a last polish on the others."""
+"""After the loop: whether the point is certified, which measurements are corrupted, and how large the noise is."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.maps import Map
-from gnpolyak.problem.penalties import L1, L2
-from gnpolyak.problem.sensing import Identity, Sensing
-from gnpolyak.solve.loop import Limits, Run
+from gnpolyak.solve.certificate import certify
+from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
-from gnpolyak.steps.methods import GNP
+from gnpolyak.steps.graduated import Graduated, data
 from gnpolyak.steps.status import Status
-from gnpolyak.steps.targets import Known
+from gnpolyak.steps.targets import Known, Target
+from gnpolyak.steps.weights import MAD, TUKEY
 
-# Gauss–Newton steps converge quadratically: a few take any separated solution to the limit of the arithmetic.
-_POLISHING_CALLS = 5
 # Who was stopped from outside wants an end, and no more work.
 _STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK}
+# Ends that a certificate can turn into a success.
+_CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
 # At a sharp solution good residuals are at rounding level and bad ones are not. A factor of 1,000 between two
 # neighbours in size is no accident; without one, nothing is judged.
 _GAP = 1e3
@@ -33,39 +31,82 @@ _GAP = 1e3
 _EXACT = 1e-6
 
 
+def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
+    """The result with everything that can be said about its point."""
+    if not run.problem.penalty.has(RESIDUALS):
+        return _claimed(res, rule, np.inf)
+    if not np.isfinite(res.value):
+        return res
+    if polish and res.status not in _STOPPED:
+        res = _polished(run, rule, res)
+    b = np.asarray(_data(run.problem, res.x))
+    res = _certified(run, _claimed(res, rule, b.size * _typical(b)))
+    r = np.asarray(_residuals(run.problem, res.x))
+    res = replace(res, measurements=b.size)
+    if res.status is not Status.NOISE:
+        return replace(res, outliers=corrupted(r, b))
+    sigma = noise_scale(r, trees.size(res.x))
+    return replace(res, noise=sigma, outliers=np.flatnonzero(np.abs(r) > TUKEY * sigma))
+
+
+def _claimed(res: Result, rule: Target, scale: float) -> Result:
+    """A success that rests on the word of a rule for an unknown optimum is none before something certifies it.
+
+    A value within tol of the lower bound, on the scale of a typical datum, is its own certificate: h* lies between.
+    """
+    if res.status is not Status.TARGET_REACHED or rule.exact:
+        return res
+    proved = res.value - float(rule.stated()) <= float(rule.tol) * scale
+    return res if proved else replace(res, status=Status.UNCERTIFIED)
+
+
+def _certified(run: Run, res: Result) -> Result:
+    if res.status not in _CLAIMS or res.status is Status.TARGET_REACHED:
+        return res
+    certificate = certify(run.problem, jax.tree.map(jax.numpy.asarray, res.x))
+    status = Status.CERTIFIED if certificate.holds else res.status
+    bound = res.value if certificate.holds else res.bound
+    return replace(res, status=status, certificate=certificate, bound=bound, calls=res.calls + certificate.products)
+
+
+def _polished(run: Run, rule: Target, res: Result) -> Result:
+    """The result after graduated steps to their end; in noise that is the efficient estimate, whatever its value."""
+    begun = run.calls
+    if not isinstance(run.method, Graduated):
+        # The optimum itself, with no tolerance: only the end of the arithmetic is to stop this.
+        goal = Known(float(rule.stated()), tol=0.0)
+        better = run.through(((Graduated(), goal),), jax.tree.map(jax.numpy.asarray, res.x))
+        kept = better if better.value < res.value or better.status is Status.NOISE else replace(res, calls=run.calls)
+        status = res.status if res.success else better.status
+        res = replace(kept, status=status, history=better.history, polish_calls=run.calls - begun)
+    if res.status is Status.NOISE and run.last is not None:
+        point = run.last.point
+        return replace(res, x=run.convert(point.x), value=float(point.value), efficient=True)
+    return res
+
+
+def noise_scale(r: np.ndarray, variables: int) -> float:
+    """σ̂ of the residuals that are not outliers, by medians, allowing for the variables that were fitted to them."""
+    size = np.abs(r.ravel())
+    first = MAD * float(np.median(size))
+    freedom = (1 - min(variables / max(size.size, 1), 0.5)) ** -0.5
+    return freedom * MAD * float(np.median(size[size <= TUKEY * first]))
+
+
+def _typical(b: np.ndarray) -> float:
+    size = np.abs(b)
+    nonzero = size[size > 0]
+    return float(np.median(size) or (np.median(nonzero) if nonzero.size else 1.0)) if size.size else 1.0
+
+
 @jax.jit
 def _residuals(problem: Composite, x: Tree) -> Array:
-    measured, _ = problem.sensing.measure(problem.map, x)
-    return measured - data(problem)
+    return problem.penalty.residuals(problem.sensing.measure(problem.map, x)[0]).ravel()
 
 
 @jax.jit
-def _value(problem: Composite, x: Tree) -> Array:
-    return problem.evaluate(x).value
-
-
-def finish(
-    problem: Composite, res: Result, convert: Callable[[Tree], Tree], polish: bool, interrupted: threading.Event
-) -> Result:
-    """Tell which measurements are corrupted, and polish on the others if asked to."""
-    if not isinstance(problem.penalty, L1) or not np.isfinite(res.value):
-        return res
-    b = np.asarray(data(problem))
-    bad = corrupted(np.asarray(_residuals(problem, res.x)), b)
-    res = replace(res, outliers=bad, measurements=b.size)
-    polish = polish and res.status not in _STOPPED
-    return res if bad is None or not polish else _polished(problem, res, bad, convert, interrupted)
-
-
-def _polished(
-    problem: Composite, res: Result, bad: np.ndarray, convert: Callable[[Tree], Tree], interrupted: threading.Event
-) -> Result:
-    run = Run(problem=on_the_inliers(problem, bad), method=GNP(), target=Known(0.0, tol=0.0), convert=convert)
-    better = run.loop(jax.tree.map(jnp.asarray, res.x), Limits(_POLISHING_CALLS, float("inf")), interrupted)
-    value = float(_value(problem, better.x))
-    calls = better.calls + 1
-    res = replace(res, calls=res.calls + calls, polish_calls=calls, seconds=res.seconds + better.seconds)
-    return replace(res, x=better.x, value=value, bound=min(res.bound, value)) if value < res.value else res
+def _data(problem: Composite, x: Tree) -> Array:
+    return data(problem, x)
 
 
 def corrupted(residuals: np.ndarray, b: np.ndarray) -> np.ndarray | None:
@@ -99,35 +140,3 @@ def corrupted(residuals: np.ndarray, b: np.ndarray) -> np.ndarray | None:
         return None
     threshold = good[np.argmax(ratios)]
     return np.flatnonzero(sizes > threshold)
-
-
-class _Inliers(Map):
-    """x ↦ A(c(x)) with the corrupted measurements blanked: the good data as a map of their own."""
-
-    map: Map
-    sensing: Sensing
-    good: Array
-
-    def __call__(self, x: Tree) -> Array:
-        measured, _ = self.sensing.measure(self.map, x)
-        return jnp.where(self.good, measured, 0.0)
-
-
-def on_the_inliers(problem: Composite, bad: np.ndarray) -> Composite:
-    """The problem ‖A(c(x)) − b‖₂ on the good measurements.
-
-    Its map is A∘c, so a GNP step with target 0 is x − J†r/‖Pr̂‖²: where the residual r can be fitted, exactly the
-    Gauss–Newton step, which converges quadratically.
-    """
-    b = data(problem)
-    good = np.ones(b.size, bool)
-    good[bad] = False
-    good = good.reshape(b.shape)
-    measured = _Inliers(problem.map, problem.sensing, jnp.asarray(good))
-    return Composite(measured, L2(jnp.where(good, b, 0.0)), Identity())
-
-
-def data(problem: Composite) -> Array:
-    """The data b of a problem with the L1 penalty."""
-    assert isinstance(problem.penalty, L1)
-    return problem.penalty.b

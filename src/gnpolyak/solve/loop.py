@@ -29,6 +29,8 @@ from gnpolyak.steps.targets import Target
 _CHUNK = 1024
 _CHUNK_SECONDS = 0.1
 _FIRST_CHUNK = 8
+# The most oracle calls of a single step: an inner solve without a preconditioner, and the point it leads to.
+_LONGEST_STEP = 128
 
 
 class _Trace(eqx.Module):
@@ -41,35 +43,46 @@ class _Trace(eqx.Module):
 
 
 @jax.jit
-def _start(problem: Composite, method: Method, target: Target, x0: Tree, run: Array) -> State:
-    """`init`, compiled; with run=False only compiled, so that the clock need not include that."""
-    shapes = jax.eval_shape(init, problem, method, target, x0)
-    return lax.cond(
-        run,
-        lambda: init(problem, method, target, x0),
-        lambda: jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes),
-    )
+def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: tuple[int, int], run: Array) -> State:
+    """`init`, compiled; with run=False only compiled, so that the clock need not include that.
+
+    `made` are the oracle calls made before, and the most there may be.
+    """
+
+    def begin() -> State:
+        return init(problem, method, target, x0, calls=made[0], limit=made[1])
+
+    shapes = jax.eval_shape(begin)
+    blank = lambda: jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)  # noqa: E731
+    return lax.cond(run, begin, blank)
 
 
 @jax.jit
 def _chunk(problem: Composite, method: Method, target: Target, state: State, limit: Array) -> tuple[State, _Trace]:
-    """At most `limit` oracle calls, fewer if the state stops."""
-    blank = jnp.zeros(_CHUNK, state.point.value.dtype)
-    trace = _Trace(blank, blank, blank, jnp.zeros(_CHUNK, jnp.int32))
+    """Steps until `limit` oracle calls are made, the state stops, or too few calls are left for another step."""
+    places = jnp.arange(_CHUNK + _LONGEST_STEP)
+    blank = jnp.zeros(places.shape, state.point.value.dtype)
+    trace = _Trace(blank, blank, blank, jnp.zeros(places.shape, jnp.int32))
     first = state.calls
 
     def unfinished(carry: tuple[State, _Trace]) -> Array:
         now, _ = carry
-        return (now.status == Status.RUNNING) & (now.calls - first < limit)
+        enough = now.limit - now.calls >= method.least_calls
+        return (now.status == Status.RUNNING) & (now.calls - first < limit) & enough
 
     def iterate(carry: tuple[State, _Trace]) -> tuple[State, _Trace]:
         before, trace = carry
         now, info = step(problem, method, target, before)
-        row = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
-        # A step that made no call has no row: its index is out of bounds, and dropped.
-        index = jnp.where(now.calls > before.calls, before.calls - first, _CHUNK)
-        trace = jax.tree.map(lambda column, entry: column.at[index].set(entry, mode="drop"), trace, row)
-        return now, trace
+        # The products that led to a point are calls too: they have rows of their own, with the value before.
+        rest = _Trace(before.point.value, before.best.value, info.step, info.inner_iterations)
+        last = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
+        ours = (places >= before.calls - first) & (places < now.calls - first)
+        newest = places == now.calls - first - 1
+
+        def write(column: Array, entry: Array, final: Array) -> Array:
+            return jnp.where(ours, jnp.where(newest, final, entry), column)
+
+        return now, jax.tree.map(write, trace, rest, last)
 
     return lax.while_loop(unfinished, iterate, (state, trace))
 
@@ -82,84 +95,111 @@ class Limits:
     seconds: float
 
 
+# Ends after which no other method is to go on.
+_FINAL = {
+    Status.TARGET_REACHED,
+    Status.BELOW_TARGET,
+    Status.CALL_LIMIT,
+    Status.TIME_LIMIT,
+    Status.INTERRUPTED,
+    Status.STOPPED_BY_CALLBACK,
+}
+
+
 @dataclass
 class Run:
     """One solve on the host: the clock, the history so far, and the reasons to stop that only the host can see."""
 
     problem: Composite
-    method: Method
-    target: Target
     convert: Callable[[Tree], Tree]
+    limits: Limits
+    interrupted: threading.Event
+    observers: Sequence[Callable[[Result], Any]] = ()
     seconds: float = 0.0
+    calls: int = 0
     rows: list[np.ndarray] = field(default_factory=list)
+    last: State | None = None
+    """The state at which the last stage ended."""
+    method: Method | None = None
+    """The method of the last stage."""
 
-    def loop(
-        self,
-        x: Tree,
-        limits: Limits,
-        interrupted: threading.Event,
-        observers: Sequence[Callable[[Result], Any]] = (),
-    ) -> Result:
-        state = self._begin(x)
-        calls, status = 1, Status(int(state.status))
-        length = min(_FIRST_CHUNK, _next_length(1, self.seconds, limits.seconds - self.seconds))
+    def through(self, stages: Sequence[tuple[Method, Target]], x: Tree) -> Result:
+        """Run the stages one after the other, each from the best point so far, and return the last one's result."""
+        first_gap = None
+        for place, (method, target) in enumerate(stages):
+            state, status = self._stage(method, target, x, first_gap)
+            x, first_gap = state.best.x, state.first_gap
+            # A rule for an unknown optimum may be wrong about having reached it; whoever comes next will see.
+            final = status in _FINAL and (status is not Status.TARGET_REACHED or target.exact)
+            if final or not np.isfinite(float(state.best.value)) or place == len(stages) - 1:
+                break
+        self.last, self.method = state, method
+        return self._result(method, target, state, status)
+
+    def _stage(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> tuple[State, Status]:
+        state = self._begin(method, target, x)
+        if first_gap is not None:
+            state = eqx.tree_at(lambda s: s.first_gap, state, first_gap)
+        status = Status(int(state.status))
+        length = min(_FIRST_CHUNK, _next_length(1, self.seconds, self.limits.seconds - self.seconds))
         while status is Status.RUNNING:
-            status = self._observe(state, observers, interrupted, limits)
+            status = self._observe(method, target, state)
             if status is not Status.RUNNING:
                 break
-            taken, elapsed, state = self._advance(state, calls, min(length, limits.calls - calls))
+            taken, elapsed, state = self._advance(method, target, state, length)
             status = Status(int(state.status))
-            calls += taken
-            length = _next_length(taken, elapsed, limits.seconds - self.seconds)
-        return self._result(state, status)
+            length = _next_length(taken, elapsed, self.limits.seconds - self.seconds)
+        return state, status
 
-    def _begin(self, x: Tree) -> State:
-        compiled = _start(self.problem, self.method, self.target, x, False)
-        jax.block_until_ready(_chunk(self.problem, self.method, self.target, compiled, 0))
+    def _begin(self, method: Method, target: Target, x: Tree) -> State:
+        made = (self.calls, min(self.limits.calls, np.iinfo(np.int32).max))
+        compiled = _start(self.problem, method, target, x, made, False)
+        jax.block_until_ready(_chunk(self.problem, method, target, compiled, 0))
         began = time.perf_counter()
-        state = jax.block_until_ready(_start(self.problem, self.method, self.target, x, True))
-        self.seconds = time.perf_counter() - began
+        state = jax.block_until_ready(_start(self.problem, method, target, x, made, True))
+        self.seconds += time.perf_counter() - began
+        self.calls += 1
         value = float(state.point.value)
-        self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
+        best = min(value, float(self.rows[-1][1][-1])) if self.rows else value
+        self.rows.append(np.array([[value], [best], [0.0], [0.0], [self.seconds]]))
         return state
 
-    def _advance(self, state: State, calls: int, limit: int) -> tuple[int, float, State]:
+    def _advance(self, method: Method, target: Target, state: State, length: int) -> tuple[int, float, State]:
         began = time.perf_counter()
-        state, trace = jax.block_until_ready(_chunk(self.problem, self.method, self.target, state, limit))
+        state, trace = jax.block_until_ready(_chunk(self.problem, method, target, state, length))
         elapsed = time.perf_counter() - began
-        taken = int(state.calls) - calls
+        taken = int(state.calls) - self.calls
         marks = self.seconds + elapsed * np.arange(1, taken + 1) / max(taken, 1)
         columns = (trace.value, trace.best, trace.step, trace.inner_iterations)
         self.rows.append(np.array([*(np.asarray(column, np.float64)[:taken] for column in columns), marks]))
         self.seconds += elapsed
+        self.calls += taken
         return taken, elapsed, state
 
-    def _observe(
-        self, state: State, observers: Sequence[Callable[[Result], Any]], interrupted: threading.Event, limits: Limits
-    ) -> Status:
-        if interrupted.is_set():
+    def _observe(self, method: Method, target: Target, state: State) -> Status:
+        if self.interrupted.is_set():
             return Status.INTERRUPTED
         try:
-            for observer in observers:
-                observer(self._result(state, Status.RUNNING))
+            for observer in self.observers:
+                observer(self._result(method, target, state, Status.RUNNING))
         except StopIteration:
             return Status.STOPPED_BY_CALLBACK
-        if int(state.calls) >= limits.calls:
+        if self.calls + method.least_calls > self.limits.calls:
             return Status.CALL_LIMIT
-        return Status.TIME_LIMIT if self.seconds >= limits.seconds else Status.RUNNING
+        return Status.TIME_LIMIT if self.seconds >= self.limits.seconds else Status.RUNNING
 
-    def _result(self, state: State, status: Status) -> Result:
+    def _result(self, method: Method, target: Target, state: State, status: Status) -> Result:
         columns = np.concatenate(self.rows, axis=1)
         return Result(
             x=self.convert(state.best.x),
             value=float(state.best.value),
             status=status,
-            calls=int(state.calls),
+            calls=self.calls,
             seconds=self.seconds,
-            bound=float(self.target.bound(state.aim)),
+            bound=float(target.stated() if method.leads else target.bound(state.aim)),
             problem=self.problem.label,
-            method=self.method.label,
-            rule=type(self.target).__name__.lower(),
+            method=method.label,
+            rule=target.name,
             history=History(
                 value=columns[0],
                 best=columns[1],

@@ -21,7 +21,8 @@ from gnpolyak.solve.loop import Limits, Run, interruptible
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.starts import STARTS
-from gnpolyak.steps.methods import Method, as_method
+from gnpolyak.steps.methods import Method
+from gnpolyak.steps.named import as_method
 from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
 
 # The tol that `minimize` and every rule have by default.
@@ -114,10 +115,10 @@ def minimize(
     chosen = chosen.suited(problem, x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
     with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
-        run = Run(problem.cast(dtype), chosen, rule.suited(chosen.breadth), convert)
         observers = [observer for observer in (callback, report) if observer is not None]
-        res = run.loop(x, limits, interrupted, observers)
-        return finish(run.problem, res, convert, polish, interrupted)
+        run = Run(problem.cast(dtype), convert, limits, interrupted, observers)
+        res = run.through(chosen.stages(problem, rule.suited(chosen.breadth)), x)
+        return finish(run, rule, res, polish)
 
 
 def _identity(tree: Tree) -> Tree:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base.trees import Tree
+from gnpolyak.solve.certificate import Certificate
 from gnpolyak.steps.status import Status
 
 
@@ -63,7 +64,13 @@ class Result:
     outliers: np.ndarray | None = None
     """Indices of the corrupted measurements (L1 penalty); None when good and bad do not separate."""
     polish_calls: int = 0
-    """How many of the calls polishing took; they have no entry in the history."""
+    """How many of the calls polishing took."""
+    certificate: Certificate | None = None
+    """What a dual vector says about the point, where one was looked for."""
+    noise: float | None = None
+    """σ̂, the scale of the noise in the good data, where the solve ended in it."""
+    efficient: bool = False
+    """Whether x is the efficient estimate at the noise (Tukey's weights) and not the minimiser of the value."""
 
     @property
     def success(self) -> bool:
@@ -108,9 +115,15 @@ class Result:
             "calls": f"{self.calls:,}" + (f" ({self.polish_calls} of them polishing)" if self.polish_calls else ""),
             "time": f"{self.seconds:.3g} s without compilation",
             "corrupted": self._corrupted(),
+            "certificate": "" if self.certificate is None else str(self.certificate),
+            "noise": "" if self.noise is None else self._noise(),
         }
-        lines = [f"{name:<11}{text}" for name, text in rows.items() if text]
+        lines = [f"{name:<12}{text}" for name, text in rows.items() if text]
         return "\n".join([*lines, "", *textwrap.wrap(self.status.advice, 78)])
+
+    def _noise(self) -> str:
+        estimate = "; x is the efficient estimate, not the minimiser of the value" if self.efficient else ""
+        return f"σ = {self.noise:.3g}{estimate}"
 
     def _corrupted(self) -> str:
         if self.measurements is None:

@@ -10,7 +10,7 @@ from gnpolyak.problem.penalties import PENALTIES
 from gnpolyak.problem.sensing import SENSING
 from gnpolyak.starts import STARTS
 from gnpolyak.steps.linear import SOLVERS
-from gnpolyak.steps.methods import METHODS
+from gnpolyak.steps.named import METHODS
 from gnpolyak.steps.targets import STRATEGIES
 
 maps, sensing, penalties = MAPS, SENSING, PENALTIES

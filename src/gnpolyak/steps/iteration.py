@@ -9,10 +9,11 @@ from jax import Array, lax
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
-from gnpolyak.steps.methods import Memory, Method, Proposal
+from gnpolyak.steps.methods import Memory, Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Aim, Target
 
+_NO_LIMIT = 2**31 - 1
 # Rounding in a value, in units of eps times the size of the numbers summed.
 _ROUNDING = 64
 # This many calls without a better value, at a gap within this factor of rounding, are a stall.
@@ -35,6 +36,8 @@ class State(eqx.Module):
     """The method's own state."""
     first_gap: Array
     calls: Array
+    limit: Array
+    """The most oracle calls."""
     idle: Array
     """Calls since the best value last fell."""
     status: Array
@@ -50,7 +53,15 @@ class Info(eqx.Module):
     residual: Array
 
 
-def init(problem: Composite, method: Method, target: Target, x0: Tree) -> State:
+def init(
+    problem: Composite,
+    method: Method,
+    target: Target,
+    x0: Tree,
+    *,
+    calls: Array | int = 0,
+    limit: Array | int = _NO_LIMIT,
+) -> State:
     """Evaluate the start: the first oracle call.
 
     These functions compute in the precision that JAX is set to where they are traced: for float64 data, call them
@@ -64,20 +75,25 @@ def init(problem: Composite, method: Method, target: Target, x0: Tree) -> State:
     target : Target
         Such as ``Known(0.0)`` or ``Level(lower_bound=0.0)``.
     x0 : array or pytree
+    calls : int
+        Oracle calls that were made before.
+    limit : int
+        The most oracle calls that steps may make in all.
     """
     method, target = _suited(problem, method, target, x0)
-    start = problem.evaluate(x0)
+    start, seen = method.evaluate(problem, x0)
     state = State(
         point=start,
         best=start,
         aim=target.init(start),
-        memory=method.init(problem, start),
+        memory=method.init(problem, start, seen),
         first_gap=start.value - target.stated(),
-        calls=jnp.ones((), jnp.int32),
+        calls=jnp.asarray(calls, jnp.int32) + 1,
+        limit=jnp.asarray(limit, jnp.int32),
         idle=jnp.zeros((), jnp.int32),
         status=jnp.zeros((), jnp.int32),
     )
-    return _with_status(state, _judge(problem, target, state))
+    return _with_status(state, _judge(problem, method, target, state))
 
 
 def step(problem: Composite, method: Method, target: Target, state: State) -> tuple[State, Info]:
@@ -101,7 +117,8 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     """
     method, target = _suited(problem, method, target, state.point.x)
     gap = jnp.maximum(state.point.value - target.level(state.aim), 0.0)
-    proposal = method.propose(problem, state.point, state.memory, gap, target.fraction)
+    outlook = Outlook(gap, target.fraction, state.limit - state.calls)
+    proposal = method.propose(problem, state.point, state.memory, outlook)
     return lax.cond(
         (state.status == Status.RUNNING) & proposal.solved,
         lambda: _advance(problem, method, target, state, proposal),
@@ -132,27 +149,47 @@ def _retreat(target: Target, state: State, proposal: Proposal) -> tuple[State, I
 def _advance(
     problem: Composite, method: Method, target: Target, state: State, proposal: Proposal
 ) -> tuple[State, Info]:
-    point = problem.evaluate(proposal.x)
-    improved = point.value < state.best.value
+    point, seen = method.evaluate(problem, proposal.x)
+    memory, onward = method.follow(problem, proposal.memory, state.point, point, seen)
+    improved = _is_better(problem, method, point, onward, state.best)
     best = trees.select(improved, point, state.best)
-    aim, onward = target.advance(state.aim, point, best)
+    aim = state.aim
+    if not method.leads:
+        aim, onward = target.advance(state.aim, point, best)
     moved = State(
         point=onward,
         best=best,
         aim=aim,
-        memory=method.observe(proposal.memory, point),
+        memory=memory,
         first_gap=state.first_gap,
-        calls=state.calls + 1,
+        calls=state.calls + 1 + proposal.products,
+        limit=state.limit,
         idle=jnp.where(improved, 0, state.idle + 1),
         status=state.status,
     )
     stuck = trees.equal(proposal.x, state.point.x)
     info = Info(point.value, proposal.step, proposal.inner_iterations, proposal.residual)
-    return _with_status(moved, _judge(problem, target, moved, stuck)), info
+    return _with_status(moved, _judge(problem, method, target, moved, stuck)), info
 
 
-def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool = False) -> Array:
+def _is_better(problem: Composite, method: Method, point: Point, onward: Point, best: Point) -> Array:
+    """Tell whether a point takes the place of the best one.
+
+    Only a number may: −inf would compare as smaller than everything, and no model means it. Where the values are equal
+    to rounding, which outliers of 1e20 make them everywhere, a method that leads knows better than they do.
+    """
+    lower = (point.value < best.value) & jnp.isfinite(point.value)
+    if not method.leads:
+        return lower
+    scale = jnp.maximum(problem.penalty.scale(), jnp.abs(best.value))
+    equal = point.value <= best.value + _ROUNDING * float(jnp.finfo(scale.dtype).eps) * scale
+    return lower | (equal & jnp.isfinite(point.value) & trees.equal(onward.x, point.x))
+
+
+def _judge(problem: Composite, method: Method, target: Target, state: State, stuck: Array | bool = False) -> Array:
     """The status of a state; of several reasons to stop, the first in this list."""
+    if method.leads:
+        return _judge_led(problem, method, target, state)
     onward = state.point
     gap = state.best.value - target.bound(state.aim)
     scale = jnp.maximum(problem.penalty.scale(), jnp.abs(state.best.value))
@@ -176,6 +213,18 @@ def _judge(problem: Composite, target: Target, state: State, stuck: Array | bool
     codes, conditions = zip(*reasons, strict=True)
     choices = [jnp.asarray(code, jnp.int32) for code in codes]
     return jnp.select([jnp.asarray(c) for c in conditions], choices, jnp.asarray(target.verdict(state.aim), jnp.int32))
+
+
+def _judge_led(problem: Composite, method: Method, target: Target, state: State) -> Array:
+    """The status of a state that the method leads: its own verdict, unless the value settles the matter."""
+    value, stated = state.best.value, target.stated()
+    rounding = _ROUNDING * float(jnp.finfo(value.dtype).eps) * jnp.maximum(problem.penalty.scale(), jnp.abs(value))
+    allowed = target.tol * state.first_gap if target.exact else 0.0
+    verdict = jnp.asarray(method.verdict(state.memory), jnp.int32)
+    below, reached = value < stated - jnp.maximum(allowed, rounding), value - stated <= allowed
+    status = jnp.where(reached, jnp.asarray(Status.TARGET_REACHED, jnp.int32), verdict)
+    status = jnp.where(below, jnp.asarray(Status.BELOW_TARGET, jnp.int32), status)
+    return jnp.where(jnp.isfinite(value), status, jnp.asarray(Status.NON_FINITE, jnp.int32))
 
 
 def _with_status(state: State, status: Array) -> State:

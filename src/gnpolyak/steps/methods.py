@@ -8,22 +8,33 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import counted, is_real, is_whole, require_whole
-from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps import cuts as bundles
 from gnpolyak.steps.linear import Automatic, LinearSolver, as_solver, configured
 from gnpolyak.steps.metrics import Direction, Euclidean, GaussNewton, Metric, RightGram
+from gnpolyak.steps.status import Status
+from gnpolyak.steps.targets import Target
 
 MOST_CUTS = 10
 Memory = Any
 """What a method keeps from one step to the next, a pytree of its own choosing."""
+
+
+class Outlook(eqx.Module):
+    """What a method may know beside the point it stands at."""
+
+    gap: Array
+    """How far the value is above the level that the target rule aims at."""
+    fraction: float = eqx.field(static=True)
+    """θ, as the target rule would have it."""
+    budget: Array
+    """How many oracle calls are left, that of the point proposed included."""
 
 
 class Proposal(eqx.Module):
@@ -38,24 +49,44 @@ class Proposal(eqx.Module):
     """The true residual of the inner linear system, relative."""
     solved: Array
     """Whether x may be trusted: if not, no oracle call is spent on it."""
+    products: Array | int = 0
+    """Products with A and its adjoint that the proposal took, each of which counts as an oracle call."""
 
 
 class Method(eqx.Module):
     """A way to propose the next point, which may keep a memory of its own between steps."""
 
     name: ClassVar[str]
+    least_calls: ClassVar[int] = 1
+    """The fewest oracle calls that a step takes."""
+    leads: ClassVar[bool] = False
+    """Whether the method itself decides where to go on from and when to end, and not the target rule."""
 
-    def init(self, problem: Composite, start: Point) -> Memory:
+    def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Any]:
+        """One oracle call at x, and what else the method wants to know of it."""
+        return problem.evaluate(x), None
+
+    def init(self, problem: Composite, start: Point, seen: Any) -> Memory:
         """The memory at the evaluated start; nothing by default."""
         return None
 
     @abc.abstractmethod
-    def propose(self, problem: Composite, point: Point, memory: Memory, gap: Array, fraction: float) -> Proposal:
-        """The next point, from one that lies `gap` above the level aimed at; the target rule would go `fraction`."""
+    def propose(self, problem: Composite, point: Point, memory: Memory, outlook: Outlook) -> Proposal:
+        """The next point."""
 
-    def observe(self, memory: Memory, point: Point) -> Memory:
-        """The memory after the proposed point was evaluated; unchanged by default."""
-        return memory
+    def follow(
+        self, problem: Composite, memory: Memory, before: Point, point: Point, seen: Any
+    ) -> tuple[Memory, Point]:
+        """The memory after the proposed point was evaluated, and, for a method that leads, where to go on from."""
+        return memory, point
+
+    def verdict(self, memory: Memory) -> Array | int:
+        """The status with which a method that leads ends the solve, `Status.RUNNING` as long as it does not."""
+        return Status.RUNNING
+
+    def stages(self, problem: Composite, target: Target) -> tuple[tuple[Method, Target], ...]:
+        """The methods and rules that `minimize` runs one after the other, each from the best point so far."""
+        return ((self, target),)
 
     def suited(self, problem: Composite, x: Tree) -> Method:
         """Return the method with what it leaves open chosen for the problem, once for the whole solve."""
@@ -95,17 +126,19 @@ class MetricMethod(Method):
     def metric(self) -> Metric:
         """G."""
 
-    def init(self, problem: Composite, start: Point) -> bundles.Bundle | None:
+    def init(self, problem: Composite, start: Point, seen: Any) -> bundles.Bundle | None:
         return bundles.begin(self.cuts, start) if self.cuts is not None and self.cuts > 1 else None
 
-    def propose(self, problem: Composite, point: Point, memory: Memory, gap: Array, fraction: float) -> Proposal:
-        direction = self.metric.direction(problem, point, gap)
-        theta = fraction if self.fraction is None else self.fraction
-        x, gamma = self._move(problem, point, memory, theta * gap, direction)
+    def propose(self, problem: Composite, point: Point, memory: Memory, outlook: Outlook) -> Proposal:
+        direction = self.metric.direction(problem, point, outlook.gap)
+        theta = outlook.fraction if self.fraction is None else self.fraction
+        x, gamma = self._move(problem, point, memory, theta * outlook.gap, direction)
         return Proposal(x, memory, gamma, direction.inner_iterations, direction.residual, is_solved(direction))
 
-    def observe(self, memory: bundles.Bundle | None, point: Point) -> bundles.Bundle | None:
-        return None if memory is None else bundles.push(memory, point)
+    def follow(
+        self, problem: Composite, memory: bundles.Bundle | None, before: Point, point: Point, seen: Any
+    ) -> tuple[bundles.Bundle | None, Point]:
+        return None if memory is None else bundles.push(memory, point), point
 
     def _move(
         self, problem: Composite, point: Point, bundle: bundles.Bundle | None, gap: Array, direction: Direction
@@ -229,46 +262,6 @@ class LMM(GNP):
 
     name: ClassVar[str] = "lmm"
     damping: ClassVar[str] = "always"
-
-
-class Auto(GNP):
-    """GNP that damps itself where rank is being lost, with five cuts: what to use unless you compare methods."""
-
-    name: ClassVar[str] = "auto"
-    damping: ClassVar[str] = "auto"
-    cuts: int | None = eqx.field(static=True, default=None, kw_only=True)
-
-    def _cuts(self, solver: LinearSolver) -> int:
-        # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.
-        return 1 if solver.iterative else 5
-
-
-METHODS: Table[type[Method]] = Table("methods")
-"""The methods by the names that ``minimize(method="...")`` takes: adding one is a class and its place in this row."""
-METHODS.update({method.name: method for method in (Auto, GNP, LMM, ScaledSM, Polyak)})
-
-
-def as_method(method: Any, cuts: Any = None) -> Method:
-    """Return a configured method from a registered name or a method itself, with its number of cuts if one is given."""
-    if isinstance(method, str) and method.lower() in METHODS:
-        method = METHODS[method.lower()]()
-    if not isinstance(method, Method):
-        raise InputError(
-            given=f"method={method!r}",
-            needed=f"one of {', '.join(repr(name) for name in METHODS)}, or a configured method",
-            missing="a known method",
-            advice="leave it out for 'auto', or pass an object such as gnpolyak.GNP(solver='cg')",
-        )
-    if cuts is None:
-        return method
-    if not isinstance(method, MetricMethod):
-        raise InputError(
-            given=f"cuts={cuts!r} with the method {method.name!r}",
-            needed="a method that takes cuts, one of the Polyak kind",
-            missing="cuts: this one has none",
-            advice="leave out cuts",
-        )
-    return dataclasses.replace(method, cuts=int(cuts) if isinstance(cuts, np.integer) else cuts)
 
 
 def is_solved(direction: Direction) -> Array:

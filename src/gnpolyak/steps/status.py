@@ -21,11 +21,15 @@ class Status(enum.IntEnum):
     INTERRUPTED = 10
     STOPPED_BY_CALLBACK = 11
     NOT_SHARP = 12
+    CERTIFIED = 13
+    UNCERTIFIED = 14
+    NOISE = 15
+    HANDED_ON = 16
 
     @property
     def success(self) -> bool:
         """Whether what was asked for was reached."""
-        return self is Status.TARGET_REACHED
+        return self in (Status.TARGET_REACHED, Status.CERTIFIED)
 
     @property
     def advice(self) -> str:
@@ -36,6 +40,19 @@ class Status(enum.IntEnum):
 _ADVICE = {
     Status.RUNNING: "Still running.",
     Status.TARGET_REACHED: "The gap is within the tolerance asked for.",
+    Status.CERTIFIED: (
+        "A minimum to first order: no small step lowers the value, says the certificate, whose figures are in "
+        "res.certificate."
+    ),
+    Status.UNCERTIFIED: (
+        "The solve came to its end, but nothing certifies the point as a minimum: res.certificate says what is "
+        "missing. Start elsewhere, or take more measurements; if you know the optimal value, pass it as target."
+    ),
+    Status.NOISE: (
+        "The residuals of the good data stopped falling together: what is left is noise. The point is a robust fit; "
+        "polish=True gives the efficient estimate, res.noise its scale."
+    ),
+    Status.HANDED_ON: "The opening is over, and another method goes on from here.",
     Status.CALL_LIMIT: (
         "The call limit came first. If the gap was still falling, raise max_calls (or inner and outer); if it had "
         "levelled off, the target may lie below the true optimum: pass it as lower_bound instead."

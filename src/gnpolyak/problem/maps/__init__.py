@@ -3,8 +3,9 @@
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.maps.autodiff import AutodiffMap
 from gnpolyak.problem.maps.base import Map
+from gnpolyak.problem.maps.low_rank import LowRank
 from gnpolyak.problem.maps.symmetric_cp import SymmetricCP
 
-MAPS: Table[type[Map]] = Table("maps", SymmetricCP, AutodiffMap)
+MAPS: Table[type[Map]] = Table("maps", SymmetricCP, LowRank, AutodiffMap)
 
-__all__ = ["MAPS", "AutodiffMap", "Map", "SymmetricCP"]
+__all__ = ["MAPS", "AutodiffMap", "LowRank", "Map", "SymmetricCP"]

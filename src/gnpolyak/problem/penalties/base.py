@@ -6,7 +6,7 @@ import abc
 
 from jax import Array
 
-from gnpolyak.problem.capabilities import Part
+from gnpolyak.problem.capabilities import RESIDUALS, Part
 
 
 class Penalty(Part):
@@ -24,6 +24,10 @@ class Penalty(Part):
     def infimum(self) -> float | None:
         """A number h never falls below, or None when none is known."""
         return None
+
+    def residuals(self, z: Array) -> Array:
+        """b − z, for a penalty that is the sum of the sizes of its entries."""
+        raise self.lacking(RESIDUALS)
 
     def scale(self) -> Array | float:
         """The size of the numbers whose differences make up h: rounding in h is eps times this."""

@@ -11,6 +11,7 @@ from jax import Array
 
 from gnpolyak.base.arrays import as_real_array
 from gnpolyak.base.errors import InputError
+from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.base import Penalty
 
 
@@ -55,6 +56,13 @@ class L1(_Norm):
     b : array_like
         The data.
     """
+
+    @property
+    def offers(self) -> frozenset[Capability]:
+        return frozenset({RESIDUALS})
+
+    def residuals(self, z: Array) -> Array:
+        return self.b - z
 
     def value(self, z: Array) -> Array:
         return jnp.sum(jnp.abs(z - self.b))

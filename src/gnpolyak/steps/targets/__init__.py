@@ -8,10 +8,11 @@ from gnpolyak.base.tables import Table
 from gnpolyak.steps.targets.base import Aim, Target
 from gnpolyak.steps.targets.known import Known
 from gnpolyak.steps.targets.level import Level
+from gnpolyak.steps.targets.opening import Opening
 from gnpolyak.steps.targets.restart import Restart
 
 STRATEGIES: Table[type[Target]] = Table("strategies")
 """Rules for an unknown optimum by the names that ``minimize(strategy="...")`` takes."""
 STRATEGIES.update({"level": Level, "restart": Restart})
 
-__all__ = ["STRATEGIES", "Aim", "Known", "Level", "Restart", "Target"]
+__all__ = ["STRATEGIES", "Aim", "Known", "Level", "Opening", "Restart", "Target"]

@@ -24,6 +24,8 @@ class Target(eqx.Module):
     tol: Array | float = eqx.field(default=1e-10, kw_only=True)
     fraction: ClassVar[float]
     """The default θ of the step: 1 aims at the level itself."""
+    exact: ClassVar[bool] = False
+    """Whether `stated` is the optimal value itself, and not only a bound on it."""
     recovers: ClassVar[bool] = False
     """Whether the rule itself goes back to a safe point after a step that led nowhere."""
 
@@ -62,6 +64,11 @@ class Target(eqx.Module):
     def blocked(self, aim: Aim) -> Array | bool:
         """Tell whether the rule was kept from going on by points without a finite value."""
         return False
+
+    @property
+    def name(self) -> str:
+        """How results call this rule."""
+        return type(self).__name__.lower()
 
     def default_calls(self) -> int:
         """The call limit when the user gives none."""

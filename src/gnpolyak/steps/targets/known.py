@@ -23,6 +23,7 @@ class Known(Target):
 
     value: Array | float
     fraction: ClassVar[float] = 1.0
+    exact: ClassVar[bool] = True
 
     def init(self, start: Point) -> Aim:
         return ()

@@ -1,0 +1,178 @@
+"""Whether a point is a minimum: a dual vector that says so, for penalties that are sums over residuals.
+
+x is a first-order minimiser of ‖A(c(x)) − b‖₁ exactly when some v with vᵢ = sign(rᵢ) where rᵢ ≠ 0 and |vᵢ| ≤ 1 where
+rᵢ = 0 has (AJ)ᵀv = 0. Then, for every step z, ‖r − AJz‖₁ ≥ ⟨v, r⟩ − ⟨(AJ)ᵀv, z⟩: nothing can be gained to first order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gnpolyak.base import trees
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.composite import Composite
+from gnpolyak.steps.graduated import data, forms_jacobian, jacobian, linearised, metric, ratio
+from gnpolyak.steps.weights import ROUNDING, median, typical
+
+# What a step of a tenth of each variable may gain of the value, to first order, at a point that is called a minimum.
+ALLOWED = 1e-6
+_BOX = 0.1
+# Products of one solve for v, and rounds of clipping and solving again.
+_MOST_PRODUCTS, _MOST_ROUNDS = 60, 12
+# Where v leaves the box it is clipped to a little less, to leave room for the correction.
+_CLIP = 0.95
+# A first v this large says that the zero residuals cannot balance the others.
+_HOPELESS = 1e2
+_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the dual vector v says about a point."""
+
+    margin: float
+    """1 − max |vᵢ| over the zero residuals: positive where the minimum is sharp, negative where v leaves the box."""
+    residual: float
+    """‖(AJ)ᵀv‖ against that of sign(r) on the other residuals alone, in the metric of the map."""
+    gain: float
+    """What a step of up to a tenth of each variable could gain of the value, to first order: an upper bound."""
+    zeros: int
+    """How many residuals are at rounding."""
+    measurements: int
+    products: int
+    """Products with A and its adjoint that it took, each of which counts as an oracle call."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the point is a minimum to first order."""
+        return self.margin >= 0 and self.gain <= ALLOWED
+
+    def __str__(self) -> str:
+        if self.holds:
+            return f"nothing can be gained to first order: margin {self.margin:.2g}"
+        if not self.margin >= 0:
+            return (
+                f"no certificate: the {self.zeros:,} zero residuals of {self.measurements:,} cannot balance the others "
+                f"(margin {self.margin:.2g})"
+            )
+        return f"no certificate: a tenth of each variable may gain {self.gain:.1g} of the value, {ALLOWED:g} is allowed"
+
+
+class _Dual(eqx.Module):
+    v: Array
+    margin: Array
+    residual: Array
+    gain: Array
+    zeros: Array
+    products: Array
+
+
+def certify(problem: Composite, x: Tree) -> Certificate:
+    """The certificate of a point, for a problem whose parts were cast and whose penalty offers `RESIDUALS`."""
+    dual = _dual(problem, x)
+    return Certificate(
+        margin=float(dual.margin),
+        residual=float(dual.residual),
+        gain=float(dual.gain),
+        zeros=int(dual.zeros),
+        measurements=dual.v.size,
+        products=int(dual.products),
+    )
+
+
+@jax.jit
+def _dual(problem: Composite, x: Tree) -> _Dual:
+    z, _ = problem.sensing.measure(problem.map, x)
+    r = problem.penalty.residuals(z).ravel()
+    size, eps = jnp.abs(r), jnp.finfo(r.dtype).eps
+    # Judged by the rounding of a typical datum. The widest gap between residuals would do for neither points that are
+    # 1e-7 off nor data with outliers of 1e20.
+    zero = size <= ROUNDING * eps * typical(data(problem, x))
+    push, pull, precondition = _actions(problem, x, zero)
+    fixed = jnp.where(zero, 0.0, jnp.sign(r))
+    free, size_of_free, products = _balanced(zero.astype(r.dtype), fixed, push, pull, precondition)
+    g = pull(fixed + free)
+    scale = jnp.minimum(jnp.sum(size), jnp.sum(~zero) * median(size, ~zero))
+    steps = sum(jnp.sum(jnp.abs(a) * jnp.abs(b)) for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(g), strict=True))
+    lost = jnp.sum(jnp.where(zero, size - free * r, 0.0))
+    left = jnp.sqrt(jnp.maximum(ratio(trees.dot(g, precondition(g)), size_of_free), 0.0))
+    return _Dual(
+        v=fixed + free,
+        margin=1 - jnp.max(jnp.abs(free), initial=0.0),
+        residual=left,
+        gain=ratio(lost + _BOX * steps, scale),
+        zeros=jnp.sum(zero),
+        products=products + 2,
+    )
+
+
+def _actions(
+    problem: Composite, x: Tree, zero: Array
+) -> tuple[Callable[..., Array], Callable[..., Tree], Callable[..., Tree]]:
+    """AJ, its adjoint, and what preconditions (AJ)ᵀAJ on the zero residuals."""
+    if not forms_jacobian(problem, x):
+        push, pull = linearised(problem, x)
+        closed = metric(problem, x)
+        return push, pull, lambda g: closed(g, 0.0)
+    matrix, unravel = jacobian(problem, x)
+    kept = jnp.where(zero[:, None], matrix, 0.0)
+    column = jnp.linalg.norm(kept, axis=0)
+    column = jnp.where(column > 0, column, 1.0)
+    n, eps = matrix.shape[1], jnp.finfo(matrix.dtype).eps
+    below = jnp.sqrt(n * eps) * jnp.eye(n, dtype=matrix.dtype)
+    triangle = jnp.linalg.qr(jnp.concatenate([kept / column, below]), mode="r")
+
+    def inverse(g: Tree) -> Tree:
+        half = jax.scipy.linalg.solve_triangular(triangle, trees.ravel(g)[0] / column, trans="T")
+        return unravel(jax.scipy.linalg.solve_triangular(triangle, half) / column)
+
+    return lambda u: matrix @ trees.ravel(u)[0], lambda v: unravel(matrix.T @ v), inverse
+
+
+def _balanced(
+    zero: Array, fixed: Array, push: Callable[..., Array], pull: Callable[..., Tree], precondition: Callable[..., Tree]
+) -> tuple[Array, Array, Array]:
+    """v on the zero residuals with (AJ)ᵀ(fixed + v) = 0, as small as it can be found; ‖(AJ)ᵀfixed‖²; the products."""
+    start = pull(fixed)
+    whole = trees.dot(start, precondition(start))
+
+    def corrected(v: Array) -> tuple[Array, Array]:
+        """V and the smallest change that balances it, by conjugate gradients."""
+        g = trees.scale(-1.0, pull(fixed + v))
+        y = precondition(g)
+
+        def iterate(s: tuple[Array, Tree, Tree, Array, Array]) -> tuple[Array, Tree, Tree, Array, Array]:
+            change, residual, direction, rho, count = s
+            p = zero * push(direction)
+            t = ratio(rho, jnp.sum(p * p))
+            residual = trees.add_scaled(residual, -t, pull(p))
+            y = precondition(residual)
+            new = trees.dot(residual, y)
+            new = jnp.where(t > 0, new, 0.0)
+            return change + t * p, residual, trees.add_scaled(y, ratio(new, rho), direction), new, count + 1
+
+        def unfinished(s: tuple[Array, Tree, Tree, Array, Array]) -> Array:
+            return (s[3] > _TOLERANCE**2 * whole) & (s[4] < _MOST_PRODUCTS)
+
+        begin = (jnp.zeros_like(v), g, y, trees.dot(g, y), jnp.zeros((), jnp.int32))
+        change, _, _, _, count = lax.while_loop(unfinished, iterate, begin)
+        return v + change, count + 1
+
+    def again(s: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        v, products, rounds = s
+        v, more = corrected(jnp.clip(v, -_CLIP, _CLIP))
+        return v, products + more, rounds + 1
+
+    def outside(s: tuple[Array, Array, Array]) -> Array:
+        largest = jnp.max(jnp.abs(s[0]), initial=0.0)
+        return (largest > 1) & (largest < _HOPELESS) & (s[2] < _MOST_ROUNDS)
+
+    first, count = corrected(jnp.zeros_like(fixed))
+    v, products, _ = lax.while_loop(outside, again, (first, count, jnp.ones((), jnp.int32)))
+    return v, whole, products

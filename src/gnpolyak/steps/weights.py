@@ -1,0 +1,63 @@
+"""Robust weights of a width δ, and the scale of residuals by medians: no outlier, however large, has a say in it."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import Array
+
+# Tukey's weights end at this many widths: 95% efficient at the normal law.
+TUKEY = 4.685
+# From a median to the standard deviation of the normal law with that median.
+MAD = 1.4826
+# Units of eps times a typical datum: up to here residuals are the rounding of long sums.
+ROUNDING = 1e3
+
+
+class Width(eqx.Module):
+    """δ, and whether residuals beyond it are weighed down (Huber) or, from 4.685 δ on, out (Tukey)."""
+
+    delta: Array
+    redescending: Array
+
+    def weights(self, r: Array) -> Array:
+        """wᵢ = ρ′(rᵢ)/rᵢ."""
+        a = jnp.abs(r)
+        u = jnp.minimum(a / (TUKEY * self.delta), 1.0)
+        huber = jnp.minimum(1.0, self.delta / jnp.maximum(a, jnp.finfo(r.dtype).tiny))
+        # A residual whose own rounding is that large hides what the others gain, and says nothing itself.
+        seen = a * jnp.sqrt(jnp.finfo(r.dtype).eps) < self.delta
+        return jnp.where(seen, jnp.where(self.redescending, (1 - u * u) ** 2, huber), 0.0)
+
+    def fall(self, r: Array, s: Array) -> tuple[Array, Array]:
+        """Σ ρ(rᵢ) − ρ(sᵢ), taken term by term, and Σ ρ(rᵢ)."""
+        cap = self.delta / jnp.sqrt(jnp.finfo(r.dtype).eps)
+        a, b = (jnp.minimum(jnp.abs(each), cap) for each in (r, s))
+        plain = (a <= self.delta) & (b <= self.delta) & ~self.redescending
+        # Inside δ Huber's ρ is a²/2, whose difference is told without cancellation.
+        terms = jnp.where(plain, (a - b) * (a + b) / 2, self._rho(a) - self._rho(b))
+        return jnp.sum(terms), jnp.sum(self._rho(a))
+
+    def _rho(self, a: Array) -> Array:
+        c = TUKEY * self.delta
+        u = jnp.minimum(a / c, 1.0) ** 2
+        tukey = c * c / 6 * u * (3 - 3 * u + u * u)
+        huber = jnp.where(a <= self.delta, a * a / 2, self.delta * (a - self.delta / 2))
+        return jnp.where(self.redescending, tukey, huber)
+
+
+def median(a: Array, where: Array | None = None) -> Array:
+    """The upper median of the entries where `where` holds, 0 if there are none; what is not finite sorts last."""
+    if where is None:
+        return jnp.sort(a)[a.size // 2]
+    count = jnp.sum(where)
+    ordered = jnp.sort(jnp.where(where, a, jnp.inf))
+    return jnp.where(count > 0, ordered[jnp.clip(count // 2, 0, a.size - 1)], 0.0)
+
+
+def typical(b: Array) -> Array:
+    """The size of a typical datum: the median, of those that are not zero where most are; 1 where all are."""
+    size = jnp.abs(b.ravel())
+    middle = median(size)
+    rest = median(size, size > 0)
+    return jnp.where(middle > 0, middle, jnp.where(rest > 0, rest, 1.0))

@@ -20,6 +20,8 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.graduated import data, forms_jacobian, jacobian, linearised, metric, ratio
 from gnpolyak.steps.weights import ROUNDING, median, typical
 
+Push = Callable[..., Array]
+Pull = Callable[..., Tree]
 # What a step of a tenth of each variable may gain of the value, to first order, at a point that is called a minimum.
 ALLOWED = 1e-6
 _BOX = 0.1
@@ -135,9 +137,7 @@ def _actions(
     return lambda u: matrix @ trees.ravel(u)[0], lambda v: unravel(matrix.T @ v), inverse
 
 
-def _balanced(
-    zero: Array, fixed: Array, push: Callable[..., Array], pull: Callable[..., Tree], precondition: Callable[..., Tree]
-) -> tuple[Array, Array, Array]:
+def _balanced(zero: Array, fixed: Array, push: Push, pull: Pull, precondition: Pull) -> tuple[Array, Array, Array]:
     """v on the zero residuals with (AJ)ᵀ(fixed + v) = 0, as small as it can be found; ‖(AJ)ᵀfixed‖²; the products."""
     start = pull(fixed)
     whole = trees.dot(start, precondition(start))

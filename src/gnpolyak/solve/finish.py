@@ -22,7 +22,8 @@ from gnpolyak.steps.weights import MAD, TUKEY
 
 # Who was stopped from outside wants an end, and no more work.
 _STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK}
-# Ends that a certificate can turn into a success.
+# Ends without a proof, and those that a certificate can turn into a success.
+UNPROVEN = {Status.UNCERTIFIED, Status.STALLED}
 _CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
 # At a sharp solution good residuals are at rounding level and bad ones are not. A factor of 1,000 between two
 # neighbours in size is no accident; without one, nothing is judged.
@@ -31,42 +32,42 @@ _GAP = 1e3
 _EXACT = 1e-6
 
 
+def certified(run: Run, rule: Target, res: Result) -> Result:
+    """The result with its success proved, or taken back.
+
+    A success that rests on the word of a rule for an unknown optimum is none before something certifies it. A value
+    within tol of the lower bound, on the scale of a typical datum, is its own certificate: h* lies between. Else the
+    dual vector has to say so.
+    """
+    sums = run.problem.penalty.has(RESIDUALS)
+    if not np.isfinite(res.value) or res.status not in _CLAIMS or (res.status is Status.TARGET_REACHED and rule.exact):
+        return res
+    b = np.asarray(_data(run.problem, res.x)) if sums else np.zeros(0)
+    scale = b.size * _typical(b) if sums else float(res.history.value[0] - rule.stated())
+    if res.value - float(rule.stated()) <= float(rule.tol) * scale:
+        return replace(res, status=Status.TARGET_REACHED)
+    taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
+    if not sums:
+        return replace(res, status=taken_back)
+    certificate = certify(run.problem, jax.tree.map(jax.numpy.asarray, res.x))
+    run.calls += certificate.products
+    status = Status.CERTIFIED if certificate.holds else taken_back
+    bound = res.value if certificate.holds else res.bound
+    return replace(res, status=status, certificate=certificate, bound=bound, calls=run.calls)
+
+
 def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
-    """The result with everything that can be said about its point."""
-    if not run.problem.penalty.has(RESIDUALS):
-        return _claimed(res, rule, np.inf)
-    if not np.isfinite(res.value):
+    """The result with everything that can be said about its residuals."""
+    if not run.problem.penalty.has(RESIDUALS) or not np.isfinite(res.value):
         return res
     if polish and res.status not in _STOPPED:
         res = _polished(run, rule, res)
-    b = np.asarray(_data(run.problem, res.x))
-    res = _certified(run, _claimed(res, rule, b.size * _typical(b)))
-    r = np.asarray(_residuals(run.problem, res.x))
+    b, r = np.asarray(_data(run.problem, res.x)), np.asarray(_residuals(run.problem, res.x))
     res = replace(res, measurements=b.size)
     if res.status is not Status.NOISE:
         return replace(res, outliers=corrupted(r, b))
     sigma = noise_scale(r, trees.size(res.x))
     return replace(res, noise=sigma, outliers=np.flatnonzero(np.abs(r) > TUKEY * sigma))
-
-
-def _claimed(res: Result, rule: Target, scale: float) -> Result:
-    """A success that rests on the word of a rule for an unknown optimum is none before something certifies it.
-
-    A value within tol of the lower bound, on the scale of a typical datum, is its own certificate: h* lies between.
-    """
-    if res.status is not Status.TARGET_REACHED or rule.exact:
-        return res
-    proved = res.value - float(rule.stated()) <= float(rule.tol) * scale
-    return res if proved else replace(res, status=Status.UNCERTIFIED)
-
-
-def _certified(run: Run, res: Result) -> Result:
-    if res.status not in _CLAIMS or res.status is Status.TARGET_REACHED:
-        return res
-    certificate = certify(run.problem, jax.tree.map(jax.numpy.asarray, res.x))
-    status = Status.CERTIFIED if certificate.holds else res.status
-    bound = res.value if certificate.holds else res.bound
-    return replace(res, status=status, certificate=certificate, bound=bound, calls=res.calls + certificate.products)
 
 
 def _polished(run: Run, rule: Target, res: Result) -> Result:
@@ -76,6 +77,7 @@ def _polished(run: Run, rule: Target, res: Result) -> Result:
         # The optimum itself, with no tolerance: only the end of the arithmetic is to stop this.
         goal = Known(float(rule.stated()), tol=0.0)
         better = run.through(((Graduated(), goal),), jax.tree.map(jax.numpy.asarray, res.x))
+        better = certified(run, rule, better)
         kept = better if better.value < res.value or better.status is Status.NOISE else replace(res, calls=run.calls)
         status = res.status if res.success else better.status
         res = replace(kept, status=status, history=better.history, polish_calls=run.calls - begun)

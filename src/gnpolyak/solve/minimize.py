@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -16,7 +17,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.finish import finish
+from gnpolyak.solve.finish import UNPROVEN, certified, finish
 from gnpolyak.solve.loop import Limits, Run, interruptible
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
@@ -117,7 +118,12 @@ def minimize(
     with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
         observers = [observer for observer in (callback, report) if observer is not None]
         run = Run(problem.cast(dtype), convert, limits, interrupted, observers)
-        res = run.through(chosen.stages(problem, rule.suited(chosen.breadth)), x)
+        rule = rule.suited(chosen.breadth)
+        res = certified(run, rule, run.through(chosen.stages(problem, rule), x))
+        fallback = chosen.fallback(problem, rule)
+        if fallback and res.status in UNPROVEN:
+            again = certified(run, rule, run.through(fallback, x))
+            res = again if again.success or again.value < res.value else replace(res, calls=run.calls)
         return finish(run, rule, res, polish)
 
 

@@ -88,6 +88,10 @@ class Method(eqx.Module):
         """The methods and rules that `minimize` runs one after the other, each from the best point so far."""
         return ((self, target),)
 
+    def fallback(self, problem: Composite, target: Target) -> tuple[tuple[Method, Target], ...]:
+        """The stages that are tried from the start once more where the first ones ended without a certificate."""
+        return ()
+
     def suited(self, problem: Composite, x: Tree) -> Method:
         """Return the method with what it leaves open chosen for the problem, once for the whole solve."""
         return self

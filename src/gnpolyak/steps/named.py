@@ -39,6 +39,10 @@ class Auto(GNP):
             return ((self, target),)
         return (self, Opening(target, tol=target.tol)), (Graduated(), target)
 
+    def fallback(self, problem: Composite, target: Target) -> tuple[tuple[Method, Target], ...]:
+        # Where h is far from sharp an opening can do harm: it lowers the value, and spoils a few rows of a factor.
+        return self.stages(problem, target)[1:]
+
 
 METHODS: Table[type[Method]] = Table("methods")
 """The methods by the names that ``minimize(method="...")`` takes: adding one is a class and its place in this row."""

@@ -18,6 +18,7 @@ from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.graduated import data, forms_jacobian, jacobian, linearised, metric, ratio
+from gnpolyak.steps.least_absolute import least_absolute
 from gnpolyak.steps.weights import ROUNDING, median, typical
 
 Push = Callable[..., Array]
@@ -99,14 +100,20 @@ def _dual(problem: Composite, x: Tree) -> _Dual:
     push, pull, precondition = _actions(problem, x, zero)
     fixed = jnp.where(zero, 0.0, jnp.sign(r))
     free, size_of_free, products = _balanced(zero.astype(r.dtype), fixed, push, pull, precondition)
+    if forms_jacobian(problem, x):
+        # In noise no more residuals are zero than there are variables, and those only nearly: v comes from the l1
+        # problem itself.
+        few = jnp.sum(zero) <= trees.size(x)
+        v = lax.cond(few, lambda: least_absolute(jacobian(problem, x)[0], r)[1], lambda: fixed + free)
+        fixed, free = jnp.where(few, v, fixed), jnp.where(few, 0.0, free)
     g = pull(fixed + free)
     scale = jnp.minimum(jnp.sum(size), jnp.sum(~zero) * median(size, ~zero))
     steps = sum(jnp.sum(jnp.abs(a) * jnp.abs(b)) for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(g), strict=True))
-    lost = jnp.sum(jnp.where(zero, size - free * r, 0.0))
+    lost = jnp.sum(size - jnp.clip(fixed + free, -1.0, 1.0) * r)
     left = jnp.sqrt(jnp.maximum(ratio(trees.dot(g, precondition(g)), size_of_free), 0.0))
     return _Dual(
         v=fixed + free,
-        margin=1 - jnp.max(jnp.abs(free), initial=0.0),
+        margin=1 - jnp.max(jnp.where(zero, jnp.abs(fixed + free), 0.0), initial=0.0),
         residual=left,
         gain=ratio(lost + _BOX * steps, scale),
         zeros=jnp.sum(zero),

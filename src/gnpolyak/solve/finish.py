@@ -15,15 +15,15 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.certificate import certify
 from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
-from gnpolyak.steps.graduated import Graduated, data
+from gnpolyak.steps.graduated import Graduated, data, forms_jacobian
+from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Known, Target
 from gnpolyak.steps.weights import MAD, TUKEY
 
 # Who was stopped from outside wants an end, and no more work.
 _STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK}
-# Ends without a proof, and those that a certificate can turn into a success.
-UNPROVEN = {Status.UNCERTIFIED, Status.STALLED}
+# Ends that a certificate can turn into a success.
 _CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
 # At a sharp solution good residuals are at rounding level and bad ones are not. A factor of 1,000 between two
 # neighbours in size is no accident; without one, nothing is judged.
@@ -56,6 +56,18 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
     return replace(res, status=status, certificate=certificate, bound=bound, calls=run.calls)
 
 
+def least_value(run: Run, rule: Target, res: Result) -> Result:
+    """In noise, the minimiser of the value itself, which graduated steps only come near; for Jacobians that are formed.
+
+    Where it cannot be certified the end in noise stands, at whatever lower value was found.
+    """
+    x = jax.tree.map(jax.numpy.asarray, res.x)
+    if not forms_jacobian(run.problem, x):
+        return res
+    found = certified(run, rule, run.through(((LeastAbsolute(), rule),), x))
+    return found if found.success else replace(found, status=Status.NOISE)
+
+
 def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
     """The result with everything that can be said about its residuals."""
     if not run.problem.penalty.has(RESIDUALS) or not np.isfinite(res.value):
@@ -64,8 +76,11 @@ def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
         res = _polished(run, rule, res)
     b, r = np.asarray(_data(run.problem, res.x)), np.asarray(_residuals(run.problem, res.x))
     res = replace(res, measurements=b.size)
-    if res.status is not Status.NOISE:
-        return replace(res, outliers=corrupted(r, b))
+    exact = corrupted(r, b)
+    if res.status is not Status.NOISE and exact is not None:
+        return replace(res, outliers=exact)
+    if res.status not in (Status.NOISE, Status.CERTIFIED):
+        return res
     sigma = noise_scale(r, trees.size(res.x))
     return replace(res, noise=sigma, outliers=np.flatnonzero(np.abs(r) > TUKEY * sigma))
 

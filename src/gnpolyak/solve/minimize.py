@@ -17,13 +17,14 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.finish import UNPROVEN, certified, finish
+from gnpolyak.solve.finish import certified, finish, least_value
 from gnpolyak.solve.loop import Limits, Run, interruptible
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.starts import STARTS
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
+from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
 
 # The tol that `minimize` and every rule have by default.
@@ -113,17 +114,20 @@ def minimize(
     x0 = _start(problem, rank) if x0 is None else x0
     x, dtype = _checked_start(problem, chosen, x0)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
-    chosen = chosen.suited(problem, x)
+    with arrays.computing_in(dtype):
+        chosen = chosen.suited(problem, x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
     with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
         observers = [observer for observer in (callback, report) if observer is not None]
         run = Run(problem.cast(dtype), convert, limits, interrupted, observers)
         rule = rule.suited(chosen.breadth)
-        res = certified(run, rule, run.through(chosen.stages(problem, rule), x))
-        fallback = chosen.fallback(problem, rule)
-        if fallback and res.status in UNPROVEN:
+        res = certified(run, rule, run.through(chosen.stages(run.problem, rule, x), x))
+        fallback = chosen.fallback(run.problem, rule, x, res.status)
+        if fallback:
             again = certified(run, rule, run.through(fallback, x))
             res = again if again.success or again.value < res.value else replace(res, calls=run.calls)
+        if res.status is Status.NOISE and not polish:
+            res = least_value(run, rule, res)
         return finish(run, rule, res, polish)
 
 

@@ -22,6 +22,7 @@ from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM_PINV, RESIDUALS
 from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.steps.linear import LARGEST_DENSE_JACOBIAN, LARGEST_DENSE_VARIABLE
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.weights import MAD, ROUNDING, TUKEY, Width, median, typical
@@ -38,10 +39,10 @@ _TENTH = 0.1
 _GRAY = 0.46
 # At the noise Tukey's width is held at 98% efficiency, 5.92: outliers are told apart by then, and precision is left.
 _HOLD = 5.92 / TUKEY
+# A level takes a few trials. This many without its end creep along a valley that has none.
+_MOST_TRIALS = 100
 # Products of one inner solve in the map's own metric, where 5 to 10 are usual, and without a closed form.
 _MOST_PRODUCTS, _MOST_UNPRECONDITIONED = 30, 100
-# Up to this many variables, and numbers in AJ (64 MB), it is formed and factorised as QR.
-_LARGEST_DENSE_VARIABLE, _LARGEST_DENSE_JACOBIAN = 300, 2**23
 
 
 class Graduation(eqx.Module):
@@ -58,8 +59,10 @@ class Graduation(eqx.Module):
     """Whether good and bad residuals have an empty gap between them."""
     size: Array
     """The weighted size of the residuals at the last level."""
+    stay: Array
+    """Trials since the last level ended."""
     status: Array
-    trial: Trial | None
+    trial: Trial
 
 
 class Trial(eqx.Module):
@@ -93,8 +96,7 @@ class Graduated(Method):
         problem.penalty.require(RESIDUALS, "the method 'graduated'", "use method='gnp', which takes any penalty")
 
     def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Array]:
-        z, _ = problem.sensing.measure(problem.map, x)
-        return Point(x, problem.penalty.value(z), None), problem.penalty.residuals(z).ravel()
+        return residuals_at(problem, x)
 
     def init(self, problem: Composite, start: Point, seen: Array) -> Graduation:
         rounding = _rounding(problem, start.x)
@@ -106,7 +108,8 @@ class Graduated(Method):
         status = jnp.where(scale > 0, Status.RUNNING, Status.UNCERTIFIED)
         blank = Trial(*(jnp.zeros((), seen.dtype) for _ in range(4)))
         width = Width(jnp.maximum(scale, rounding), no)
-        return Graduation(seen, width, unknown, no, no, jnp.inf - 0 * unknown, jnp.asarray(status, jnp.int32), blank)
+        size, none = jnp.asarray(jnp.inf, seen.dtype), jnp.zeros((), jnp.int32)
+        return Graduation(seen, width, unknown, no, no, size, none, jnp.asarray(status, jnp.int32), blank)
 
     def propose(self, problem: Composite, point: Point, memory: Graduation, outlook: Outlook) -> Proposal:
         if forms_jacobian(problem, point.x):
@@ -133,11 +136,17 @@ class Graduated(Method):
         return memory.status
 
 
+def residuals_at(problem: Composite, x: Tree) -> tuple[Point, Array]:
+    """A point without a subgradient, and its residuals b − A(c(x)), flat."""
+    z, _ = problem.sensing.measure(problem.map, x)
+    return Point(x, problem.penalty.value(z), None), problem.penalty.residuals(z).ravel()
+
+
 def forms_jacobian(problem: Composite, x: Tree) -> bool:
     """Whether AJ is formed: where the map has no closed form, and few variables."""
     size = trees.size(x)
     rows = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0]).size
-    small = size <= _LARGEST_DENSE_VARIABLE and size * rows <= _LARGEST_DENSE_JACOBIAN
+    small = size <= LARGEST_DENSE_VARIABLE and size * rows <= LARGEST_DENSE_JACOBIAN
     return small and not problem.map.has(GRAM_PINV)
 
 
@@ -270,7 +279,6 @@ def _trial(memory: Graduation, w: Array, image: Array, bending: Array, damping: 
 def _judged(memory: Graduation, seen: Array, variables: int, rounding: Array) -> tuple[Graduation, Array]:
     """The memory after a trial, and whether the trial was accepted."""
     trial, eps = memory.trial, jnp.finfo(seen.dtype).eps
-    assert trial is not None
     actual, before = memory.width.fall(memory.r, seen)
     finite = jnp.all(jnp.isfinite(seen)) & jnp.isfinite(trial.predicted)
     accepted = finite & (actual > 0)
@@ -288,13 +296,16 @@ def _judged(memory: Graduation, seen: Array, variables: int, rounding: Array) ->
     close = (accepted & (trial.moved <= _CLOSE * delta) & (gain > 0.25)) | tight
     # Refused with residuals at rounding: there is no more to be had.
     exhausted = memory.width.redescending & ~accepted & (memory.size <= ROUNDING / 8 * rounding)
+    creeping = memory.stay + 1 >= _MOST_TRIALS
+    ended = jnp.where(exhausted, Status.UNCERTIFIED, jnp.where(creeping, Status.STALLED, memory.status))
     moved = eqx.tree_at(
-        lambda m: (m.r, m.damping, m.status),
+        lambda m: (m.r, m.damping, m.stay, m.status),
         memory,
         (
             jnp.where(accepted, seen, memory.r),
             jnp.where(accepted, eased, raised),
-            jnp.where(exhausted, Status.UNCERTIFIED, memory.status).astype(jnp.int32),
+            memory.stay + 1,
+            ended.astype(jnp.int32),
         ),
     )
     held = ~accepted & (trial.damping > trial.bending) & ~spent
@@ -342,6 +353,7 @@ def _levelled(
         noisy=(memory.noisy & ~recovered) | noise,
         apart=gap,
         size=size,
+        stay=jnp.zeros((), jnp.int32),
         status=status.astype(jnp.int32),
         trial=memory.trial,
     )

@@ -24,8 +24,9 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM, GRAM_PINV, IMAGE, Capability
 from gnpolyak.problem.composite import Composite, Point
 
-# Up to this many variables the Jacobian of an autodiff map is formed and factorised: as cheap as LSMR, and exact.
-_LARGEST_DENSE_VARIABLE = 64
+# Up to this many variables, and numbers in it (64 MB), the Jacobian of an autodiff map is formed and factorised: exact,
+# and no slower than the many products that LSMR takes on what is badly conditioned.
+LARGEST_DENSE_VARIABLE, LARGEST_DENSE_JACOBIAN = 300, 2**23
 
 
 class LinearSolver(eqx.Module):
@@ -237,7 +238,7 @@ def _cutoff(matrix: Array) -> float:
 
 
 class Automatic(LinearSolver):
-    """The closed form where the map has one, else dense up to 64 variables, else LSMR, and CG without an image."""
+    """The closed form where the map has one, else dense up to 300 variables, else LSMR, and CG without an image."""
 
     rtol: float | None = eqx.field(static=True, default=None)
     max_steps: int | None = eqx.field(static=True, default=None)
@@ -247,7 +248,9 @@ class Automatic(LinearSolver):
             return Closed()
         if not problem.map.has(IMAGE) or problem.sensing.needs is not IMAGE:
             return CG(self.rtol, self.max_steps)
-        return Dense() if trees.size(x) <= _LARGEST_DENSE_VARIABLE else LSMR(self.rtol, self.max_steps)
+        image = jax.eval_shape(problem.map, x)
+        small = trees.size(x) * image.size <= LARGEST_DENSE_JACOBIAN and trees.size(x) <= LARGEST_DENSE_VARIABLE
+        return Dense() if small else LSMR(self.rtol, self.max_steps)
 
     def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
         return self.suited(problem, point.x).solve(problem, point, damping)

@@ -84,12 +84,14 @@ class Method(eqx.Module):
         """The status with which a method that leads ends the solve, `Status.RUNNING` as long as it does not."""
         return Status.RUNNING
 
-    def stages(self, problem: Composite, target: Target) -> tuple[tuple[Method, Target], ...]:
+    def stages(self, problem: Composite, target: Target, x: Tree) -> tuple[tuple[Method, Target], ...]:
         """The methods and rules that `minimize` runs one after the other, each from the best point so far."""
         return ((self, target),)
 
-    def fallback(self, problem: Composite, target: Target) -> tuple[tuple[Method, Target], ...]:
-        """The stages that are tried from the start once more where the first ones ended without a certificate."""
+    def fallback(
+        self, problem: Composite, target: Target, x: Tree, status: Status
+    ) -> tuple[tuple[Method, Target], ...]:
+        """The stages that are tried from the start once more where the first ones ended with this status."""
         return ()
 
     def suited(self, problem: Composite, x: Tree) -> Method:
@@ -222,7 +224,7 @@ class GNP(MetricMethod):
     solver : {"auto", "closed", "cg", "lsmr", "dense"} or LinearSolver
         ``"closed"`` uses the map's own closed form; ``"cg"`` the paper's conjugate gradients on JᵀJ from zero;
         ``"lsmr"`` LSMR on J, which does not square its condition number; ``"dense"`` forms J and factorises it.
-        ``"auto"`` takes the closed form where there is one, else dense up to 64 variables, else LSMR.
+        ``"auto"`` takes the closed form where there is one, else dense up to 300 variables, else LSMR.
     rtol : float, optional
         Relative tolerance of the iterative solvers; near the rounding unit by default.
     max_inner : int, optional

@@ -10,11 +10,13 @@ import numpy as np
 
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.tables import Table
+from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
-from gnpolyak.steps.graduated import Graduated
+from gnpolyak.steps.graduated import Graduated, forms_jacobian
 from gnpolyak.steps.linear import LinearSolver
 from gnpolyak.steps.methods import GNP, LMM, Method, MetricMethod, Polyak, ScaledSM
+from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Opening, Restart, Target
 
 
@@ -22,8 +24,10 @@ class Auto(GNP):
     """GNP with five cuts that damps itself where rank is being lost, then graduated Gauss–Newton steps to the end.
 
     The opening is global and cheap; it is over when it brings little more (`gnpolyak.steps.targets.Opening`). What ends
-    the solve is `Graduated`, for penalties that are sums over residuals; for others the opening goes on. The paper's
-    restarts, where they are asked for, are run with GNP alone.
+    the solve is `Graduated`, for penalties that are sums over residuals; for others the opening goes on. Where the
+    Jacobian is small enough to be formed, a graduated step costs two calls and an opening has nothing to save: there
+    it is tried only if the graduated steps end without a certificate. The paper's restarts, where they are asked
+    for, are run with GNP alone.
     """
 
     name: ClassVar[str] = "auto"
@@ -34,15 +38,29 @@ class Auto(GNP):
         # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.
         return 1 if solver.iterative else 5
 
-    def stages(self, problem: Composite, target: Target) -> tuple[tuple[Method, Target], ...]:
+    def stages(self, problem: Composite, target: Target, x: Tree) -> tuple[tuple[Method, Target], ...]:
         if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
             return ((self, target),)
+        return self._ending(target) if forms_jacobian(problem, x) else self._opening(target)
+
+    def fallback(
+        self, problem: Composite, target: Target, x: Tree, status: Status
+    ) -> tuple[tuple[Method, Target], ...]:
+        if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
+            return ()
+        if forms_jacobian(problem, x):
+            return self._opening(target) if status in _UNPROVEN else ()
+        # Where h is far from sharp an opening can do harm: it lowers the value, and spoils a few rows of a factor.
+        return self._ending(target) if status in {*_UNPROVEN, Status.NOISE} else ()
+
+    def _opening(self, target: Target) -> tuple[tuple[Method, Target], ...]:
         return (self, Opening(target, tol=target.tol)), (Graduated(), target)
 
-    def fallback(self, problem: Composite, target: Target) -> tuple[tuple[Method, Target], ...]:
-        # Where h is far from sharp an opening can do harm: it lowers the value, and spoils a few rows of a factor.
-        return self.stages(problem, target)[1:]
+    def _ending(self, target: Target) -> tuple[tuple[Method, Target], ...]:
+        return ((Graduated(), target),)
 
+
+_UNPROVEN = {Status.UNCERTIFIED, Status.STALLED}
 
 METHODS: Table[type[Method]] = Table("methods")
 """The methods by the names that ``minimize(method="...")`` takes: adding one is a class and its place in this row."""

@@ -1,0 +1,208 @@
+"""The value itself, where there is noise: each linearised l1 problem is solved to its end by an interior point.
+
+Graduated steps end in an estimate, whose value is near the least one. To find that, x ← x + z with
+
+    z = argmin ‖r − AJz‖₁ + (prox/2) ‖Dz‖²,     D the lengths of the columns of AJ,
+
+where the proximal term is there only while steps are refused. For AJ that is formed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gnpolyak.base import trees
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import RESIDUALS
+from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.steps.graduated import jacobian, ratio, residuals_at
+from gnpolyak.steps.methods import Method, Outlook, Proposal
+from gnpolyak.steps.status import Status
+from gnpolyak.steps.weights import median
+
+# The relative gap to which an l1 problem is solved, and the steps that may take; a dozen are usual.
+_GAP, _MOST_STEPS = 1e-10, 60
+# A linearised problem that promises less of the value than this has nothing left to give.
+_PROMISE = 1e-9
+# A dozen steps are usual. More than this creep along a valley that has no end.
+_MOST_TRIALS = 100
+# How far a step of the interior point goes to the boundary.
+_SHORT = 0.9995
+
+
+class _Interior(eqx.Module):
+    """max ⟨c, v⟩ over Qᵀv = 0, |v| ≤ 1, and its other side, min Σ p + o over p − o = c − Qz."""
+
+    z: Array
+    v: Array
+    p: Array
+    o: Array
+    steps: Array
+    going: Array
+
+
+def least_absolute(matrix: Array, r: Array, prox: Array | float = 0.0) -> tuple[Array, Array]:
+    """The z that minimises ‖r − matrix·z‖₁ + (prox/2)‖Dz‖², and the v that proves it, by a primal-dual interior point.
+
+    Columns are turned orthonormal first, so that the condition of the matrix does not enter the iteration.
+    """
+    eps = jnp.finfo(r.dtype).eps
+    column = jnp.linalg.norm(matrix, axis=0)
+    column = jnp.where(column > 0, column, 1.0)
+    q, triangle = jnp.linalg.qr(matrix / column)
+    unit = median(jnp.abs(r), r != 0)
+    unit = jnp.where(unit > 0, unit, 1.0)
+    # A far datum pulls by its sign alone: some thousand medians away is as good as 1e20.
+    c = jnp.clip(r / unit, -(eps**-0.25), eps**-0.25)
+    back = _inverse(triangle)
+    kernel = prox * unit * back.T @ back
+    start = q.T @ c
+    rest = c - q @ start
+    lift = jnp.mean(jnp.abs(rest)) + eps
+    first = _Interior(
+        start,
+        jnp.zeros_like(c),
+        jnp.maximum(rest, 0.0) + lift,
+        jnp.maximum(-rest, 0.0) + lift,
+        jnp.zeros((), jnp.int32),
+        jnp.asarray(True),
+    )
+
+    def iterate(s: _Interior) -> _Interior:
+        moved = _newton(q, c, kernel, s)
+        gap = moved.p @ (1 - moved.v) + moved.o @ (1 + moved.v)
+        left = (gap > _GAP * jnp.sum(jnp.abs(c - q @ moved.z))) & (gap > 8 * r.size * eps)
+        return eqx.tree_at(lambda t: t.going, moved, moved.going & left)
+
+    end = lax.while_loop(lambda s: s.going & (s.steps < _MOST_STEPS), iterate, first)
+    return (back @ end.z) * unit / column, end.v
+
+
+def _inverse(triangle: Array) -> Array:
+    """R⁻¹ on the directions that the matrix sees; the others stay where they are."""
+    n = len(triangle)
+    pivots = jnp.abs(jnp.diag(triangle))
+    seen = pivots > n * jnp.finfo(triangle.dtype).eps * jnp.max(pivots)
+    unit = jnp.eye(n, dtype=triangle.dtype)
+    kept = jnp.where(seen[:, None] & seen[None, :], triangle, unit)
+    return jax.scipy.linalg.solve_triangular(kept, jnp.where(seen, 1.0, 0.0) * unit)
+
+
+def _newton(q: Array, c: Array, kernel: Array, state: _Interior) -> _Interior:
+    """A predictor and a corrector step (Mehrotra) towards p(1 − v) = o(1 + v) = 0."""
+    z, v, p, o = state.z, state.v, state.p, state.o
+    n, eps = len(z), jnp.finfo(c.dtype).eps
+    s, u = 1 - v, 1 + v
+    d = 1 / (p / s + o / u)
+    system = (q.T * d) @ q + kernel
+    scale = jnp.sqrt(jnp.diag(system))
+    scale = jnp.where(scale > 0, scale, 1.0)
+    factor = jax.scipy.linalg.cho_factor(system / jnp.outer(scale, scale) + 4 * n * eps * jnp.eye(n, dtype=c.dtype))
+    infeasible, primal = q.T @ v - kernel @ z, c - q @ z - p + o
+
+    def direction(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
+        target = primal - first / s + second / u
+        dz = jax.scipy.linalg.cho_solve(factor, (infeasible + q.T @ (d * target)) / scale) / scale
+        dv = d * (target - q @ dz)
+        return dz, dv, (first + p * dv) / s, (second - o * dv) / u
+
+    def lengths(dv: Array, dp: Array, do: Array) -> tuple[Array, Array]:
+        dual, first = jnp.minimum(_longest(s, -dv), _longest(u, dv)), jnp.minimum(_longest(p, dp), _longest(o, do))
+        # A quadratic term ties z and v to each other.
+        both = jnp.minimum(dual, first)
+        tied = jnp.any(kernel != 0)
+        return jnp.where(tied, both, dual), jnp.where(tied, both, first)
+
+    mu = (p @ s + o @ u) / (2 * c.size)
+    _, dv, dp, do = direction(-p * s, -o * u)
+    a, b = lengths(dv, dp, do)
+    predicted = ((p + b * dp) @ (s - a * dv) + (o + b * do) @ (u + a * dv)) / (2 * c.size)
+    centre = (predicted / mu) ** 3 * mu
+    dz, dv, dp, do = direction(centre - p * s + dp * dv, centre - o * u - do * dv)
+    a, b = lengths(dv, dp, do)
+    moved = _Interior(z + b * dz, v + a * dv, p + b * dp, o + b * do, state.steps + 1, jnp.asarray(True))
+    fine = trees.all_finite(moved.z, moved.v, moved.p, moved.o)
+    return trees.select(fine, moved, eqx.tree_at(lambda t: t.going, state, jnp.asarray(False)))
+
+
+def _longest(x: Array, dx: Array) -> Array:
+    """The length at which x + t·dx is nearly zero, at most 1."""
+    return jnp.minimum(1.0, _SHORT * jnp.min(jnp.where(dx < 0, -x / jnp.where(dx < 0, dx, -1.0), jnp.inf)))
+
+
+class _Descent(eqx.Module):
+    r: Array
+    prox: Array
+    promise: Array
+    """What the linearised problem promised the trial to gain."""
+    length: Array
+    """‖Dz‖² of the trial."""
+    trials: Array
+    status: Array
+
+
+class LeastAbsolute(Method):
+    """l1 Gauss–Newton: each linearised l1 problem solved to its dual gap, for problems whose Jacobian is formed."""
+
+    name: ClassVar[str] = "least-absolute"
+    least_calls: ClassVar[int] = 2
+    leads: ClassVar[bool] = True
+
+    def check(self, problem: Composite, x: Tree) -> None:
+        problem.penalty.require(RESIDUALS, "the method 'least-absolute'", "use method='gnp', which takes any penalty")
+
+    def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Array]:
+        return residuals_at(problem, x)
+
+    def init(self, problem: Composite, start: Point, seen: Array) -> _Descent:
+        zero = jnp.zeros((), seen.dtype)
+        none = jnp.zeros((), jnp.int32)
+        return _Descent(seen, zero, zero, zero, none, none)
+
+    def propose(self, problem: Composite, point: Point, memory: _Descent, outlook: Outlook) -> Proposal:
+        matrix, unravel = jacobian(problem, point.x)
+        z, _ = least_absolute(matrix, memory.r, memory.prox)
+        promise = jnp.sum(jnp.abs(memory.r) - jnp.abs(memory.r - matrix @ z))
+        length = jnp.sum(jnp.sum(matrix * matrix, axis=0) * z * z)
+        return Proposal(
+            x=trees.add_scaled(point.x, 1.0, unravel(z)),
+            memory=eqx.tree_at(lambda m: (m.promise, m.length), memory, (promise, length)),
+            step=jnp.ones((), promise.dtype),
+            inner_iterations=jnp.ones((), jnp.int32),
+            residual=jnp.zeros((), promise.dtype),
+            solved=jnp.asarray(True),
+            products=jnp.ones((), jnp.int32),
+        )
+
+    def follow(
+        self, problem: Composite, memory: _Descent, before: Point, point: Point, seen: Array
+    ) -> tuple[_Descent, Point]:
+        value = jnp.sum(jnp.abs(memory.r))
+        fall = jnp.sum(jnp.abs(memory.r) - jnp.abs(seen))
+        fall = jnp.where(jnp.all(jnp.isfinite(seen)), fall, -jnp.inf)
+        done = (memory.promise <= _PROMISE * value) & (memory.prox <= 0)
+        accepted = (fall >= 1e-4 * memory.promise) & (fall > 0) & ~done
+        stuck = ~accepted & ~done & (memory.promise <= jnp.finfo(seen.dtype).eps * value)
+        stuck = stuck | (memory.trials + 1 >= _MOST_TRIALS)
+        # A refused step is answered with the term that costs what it promised; one that costs a hundredth is dropped.
+        raised = jnp.maximum(4 * memory.prox, 2 * ratio(memory.promise, memory.length))
+        idle = memory.prox * memory.length < 0.02 * memory.promise
+        eased = jnp.where(fall > 0.5 * memory.promise, jnp.where(idle, 0.0, memory.prox / 10), memory.prox)
+        ended = jnp.where(done, Status.UNCERTIFIED, jnp.where(stuck, Status.STALLED, Status.RUNNING))
+        moved = _Descent(
+            r=jnp.where(accepted, seen, memory.r),
+            prox=jnp.where(accepted, eased, jnp.where(done, memory.prox, raised)),
+            promise=memory.promise,
+            length=memory.length,
+            trials=memory.trials + 1,
+            status=ended.astype(jnp.int32),
+        )
+        return moved, trees.select(accepted, point, before)
+
+    def verdict(self, memory: _Descent) -> Array:
+        return memory.status

@@ -4,6 +4,7 @@ Everything is computed in float64, whatever the data's dtype.
 """
 
 from gnpolyak.diagnostics.assessment import Assessment, Verdict, assess
+from gnpolyak.diagnostics.certificate import certify
 from gnpolyak.diagnostics.derivatives import Check, check_adjoint
 from gnpolyak.diagnostics.rank import ConstantRank, RankEstimate, constant_rank, jacobian_rank
 from gnpolyak.diagnostics.rate import Rate, contraction
@@ -22,6 +23,7 @@ __all__ = [
     "Spectrum",
     "Verdict",
     "assess",
+    "certify",
     "check_adjoint",
     "check_taylor",
     "constant_rank",

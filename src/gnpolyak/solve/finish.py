@@ -15,6 +15,7 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.certificate import certify
 from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
+from gnpolyak.solve.uncertainty import Uncertainty
 from gnpolyak.steps.graduated import Graduated, data, forms_jacobian
 from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.status import Status
@@ -82,7 +83,8 @@ def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
     if res.status not in (Status.NOISE, Status.CERTIFIED):
         return res
     sigma = noise_scale(r, trees.size(res.x))
-    return replace(res, noise=sigma, outliers=np.flatnonzero(np.abs(r) > TUKEY * sigma))
+    uncertainty = Uncertainty(run.problem, res.x, sigma)
+    return replace(res, noise=sigma, uncertainty=uncertainty, outliers=np.flatnonzero(np.abs(r) > TUKEY * sigma))
 
 
 def _polished(run: Run, rule: Target, res: Result) -> Result:
@@ -96,8 +98,9 @@ def _polished(run: Run, rule: Target, res: Result) -> Result:
         kept = better if better.value < res.value or better.status is Status.NOISE else replace(res, calls=run.calls)
         status = res.status if res.success else better.status
         res = replace(kept, status=status, history=better.history, polish_calls=run.calls - begun)
-    if res.status is Status.NOISE and run.last is not None:
-        point = run.last.point
+    if res.status is Status.NOISE:
+        # The point of the last width, not the one of the smallest value.
+        point = res.state.point
         return replace(res, x=run.convert(point.x), value=float(point.value), efficient=True)
     return res
 

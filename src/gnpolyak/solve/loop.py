@@ -118,8 +118,6 @@ class Run:
     seconds: float = 0.0
     calls: int = 0
     rows: list[np.ndarray] = field(default_factory=list)
-    last: State | None = None
-    """The state at which the last stage ended."""
     method: Method | None = None
     """The method of the last stage."""
 
@@ -133,7 +131,7 @@ class Run:
             final = status in _FINAL and (status is not Status.TARGET_REACHED or target.exact)
             if final or not np.isfinite(float(state.best.value)) or place == len(stages) - 1:
                 break
-        self.last, self.method = state, method
+        self.method = method
         return self._result(method, target, state, status)
 
     def _stage(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> tuple[State, Status]:
@@ -200,6 +198,7 @@ class Run:
             problem=self.problem.label,
             method=method.label,
             rule=target.name,
+            state=state,
             history=History(
                 value=columns[0],
                 best=columns[1],

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.solve.certificate import Certificate
+from gnpolyak.solve.uncertainty import Uncertainty
 from gnpolyak.steps.status import Status
 
 
@@ -71,6 +73,10 @@ class Result:
     """σ̂, the scale of the noise in the good data, where the solve ended in it."""
     efficient: bool = False
     """Whether x is the efficient estimate at the noise (Tukey's weights) and not the minimiser of the value."""
+    uncertainty: Uncertainty | None = field(default=None, repr=False, compare=False)
+    """What standard errors are computed from, where the solve ended in noise."""
+    state: Any = field(default=None, repr=False, compare=False)
+    """The loop's last state."""
 
     @property
     def success(self) -> bool:
@@ -83,6 +89,35 @@ class Result:
         name = self.status.name.replace("_", " ").capitalize()
         figures = f"value {self.value:.6g}, {max(self.value - self.bound, 0.0):.3g} above {self.bound:.6g}"
         return f"{name} after {self.calls} calls and {self.seconds:.3g} s ({figures}). {self.status.advice}"
+
+    def standard_errors(self) -> Tree:
+        """The standard deviation of each variable, in the shape of x, where the solve ended in noise.
+
+        They are those of the efficient estimate (``polish=True``). For more than 300 variables use `covariance` along
+        directions.
+        """
+        return self._in_noise().standard_errors()
+
+    def covariance(self, along: Any = None) -> np.ndarray:
+        """The covariance of the variables, in the order of their ravelled leaves, where the solve ended in noise.
+
+        Parameters
+        ----------
+        along : sequence of pytrees like x, optional
+            Directions d: the covariance of the ⟨d, x⟩ instead, for problems of any size. With Jᵀe for d it is that of
+            an entry of the image.
+        """
+        return self._in_noise().covariance(along)
+
+    def _in_noise(self) -> Uncertainty:
+        if self.uncertainty is None:
+            raise InputError(
+                given=f"standard errors of a solve that ended with {self.status.name}",
+                needed="an end in noise, whose scale the errors are measured by",
+                missing="noise: the good data are fitted exactly, or were not told from the bad",
+                advice="look at res.status and res.outliers; exact data have no standard errors",
+            )
+        return self.uncertainty
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the best value above `bound` against oracle calls, on a logarithmic scale.

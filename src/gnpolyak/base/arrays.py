@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 
 # 64-bit types are switched on for one block of one thread, never globally: the user's own JAX code keeps its setting.
@@ -114,8 +115,8 @@ def cast(tree: Tree, dtype: np.dtype) -> Tree:
 
 @contextmanager
 def computing_in(dtype: np.dtype) -> Iterator[None]:
-    """Trace and run at `dtype`: 64-bit types on exactly when needed, and never TF32 in a matrix product."""
-    with precise(dtype == np.float64), jax.default_matmul_precision("highest"):
+    """Trace and run at `dtype`: 64-bit types on exactly when needed, never TF32 in a product, LAPACK on one thread."""
+    with precise(dtype == np.float64), jax.default_matmul_precision("highest"), one_lapack_thread():
         yield
 
 

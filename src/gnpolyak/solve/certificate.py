@@ -178,8 +178,8 @@ def _balanced(zero: Array, fixed: Array, push: Push, pull: Pull, precondition: P
 
     def outside(s: tuple[Array, Array, Array]) -> Array:
         largest = jnp.max(jnp.abs(s[0]), initial=0.0)
-        return (largest > 1) & (largest < _HOPELESS) & (s[2] < _MOST_ROUNDS)
+        return (s[2] == 0) | ((largest > 1) & (largest < _HOPELESS) & (s[2] < _MOST_ROUNDS))
 
-    first, count = corrected(jnp.zeros_like(fixed))
-    v, products, _ = lax.while_loop(outside, again, (first, count, jnp.ones((), jnp.int32)))
+    none = jnp.zeros((), jnp.int32)
+    v, products, _ = lax.while_loop(outside, again, (jnp.zeros_like(fixed), none, none))
     return v, whole, products

@@ -59,6 +59,8 @@ class Graduation(eqx.Module):
     """Whether good and bad residuals have an empty gap between them."""
     size: Array
     """The weighted size of the residuals at the last level."""
+    rounding: Array
+    """The finest that a residual can be: some units of a typical datum's rounding."""
     stay: Array
     """Trials since the last level ended."""
     status: Array
@@ -109,7 +111,7 @@ class Graduated(Method):
         blank = Trial(*(jnp.zeros((), seen.dtype) for _ in range(4)))
         width = Width(jnp.maximum(scale, rounding), no)
         size, none = jnp.asarray(jnp.inf, seen.dtype), jnp.zeros((), jnp.int32)
-        return Graduation(seen, width, unknown, no, no, size, none, jnp.asarray(status, jnp.int32), blank)
+        return Graduation(seen, width, unknown, no, no, size, rounding, none, jnp.asarray(status, jnp.int32), blank)
 
     def propose(self, problem: Composite, point: Point, memory: Graduation, outlook: Outlook) -> Proposal:
         if forms_jacobian(problem, point.x):
@@ -129,7 +131,7 @@ class Graduated(Method):
     def follow(
         self, problem: Composite, memory: Graduation, before: Point, point: Point, seen: Array
     ) -> tuple[Graduation, Point]:
-        judged, accepted = _judged(memory, seen, trees.size(point.x), _rounding(problem, point.x))
+        judged, accepted = _judged(memory, seen, trees.size(point.x))
         return judged, trees.select(accepted, point, before)
 
     def verdict(self, memory: Graduation) -> Array:
@@ -193,9 +195,9 @@ class _CG(eqx.Module):
     """AJz."""
     residual: Tree
     direction: Tree
-    pushed: Array
-    """AJ applied to the direction."""
     rho: Array
+    gain: Array
+    """α."""
     products: Array
     going: Array
 
@@ -210,42 +212,39 @@ def _conjugate_gradient(problem: Composite, x: Tree, memory: Graduation, budget:
     most = jnp.minimum(_MOST_PRODUCTS if problem.map.has(GRAM_PINV) else _MOST_UNPRECONDITIONED, budget)
     w = memory.width.weights(memory.r)
     g = pull(w * memory.r)
-    # ⟨g, g⟩/⟨g, (JᵀJ)†g⟩ is the curvature of c that the residual meets.
-    met = ratio(trees.dot(g, g), trees.dot(g, precondition(g, 0.0)))
-    damping = jnp.where(memory.damping < 0, _DAMPING * met, memory.damping)
-    first = precondition(g, damping)
+    known = jnp.maximum(memory.damping, 0.0)
+    first = precondition(g, known)
     rho = trees.dot(g, first)
-    pushed = push(first)
-    alpha = ratio(jnp.sum(w * pushed * pushed), rho - damping * trees.dot(first, first))
+    # At first ⟨g, g⟩/⟨g, (JᵀJ)†g⟩ is the curvature of c that the residual meets.
+    damping = jnp.where(memory.damping < 0, _DAMPING * ratio(trees.dot(g, g), rho), known)
     # Loose while the weights still change; tighter once good and bad are apart and Gauss–Newton is quadratic.
     least = jnp.where(memory.apart, 1e-2, 1e-1) ** 2 * rho
 
     def iterate(s: _CG) -> _CG:
-        curvature = jnp.sum(w * s.pushed * s.pushed) + alpha * damping * trees.dot(s.direction, s.direction)
-        t = ratio(s.rho, curvature)
-        fall = trees.add_scaled(pull(w * s.pushed), alpha * damping, s.direction)
+        pushed = push(s.direction)
+        energy, length = jnp.sum(w * pushed * pushed), trees.dot(s.direction, s.direction)
+        gain = jnp.where(s.products == 0, ratio(energy, s.rho - known * length), s.gain)
+        t = ratio(s.rho, energy + gain * damping * length)
+        fall = trees.add_scaled(pull(w * pushed), gain * damping, s.direction)
         residual = trees.add_scaled(s.residual, -t, fall)
-        y = precondition(residual, damping)
+        y = precondition(residual, known)
         new = trees.dot(residual, y)
-        direction = trees.add_scaled(y, ratio(new, s.rho), s.direction)
-        going = (t > 0) & (new > least) & (s.products + 1 < most)
         return _CG(
             z=trees.add_scaled(s.z, t, s.direction),
-            image=s.image + t * s.pushed,
+            image=s.image + t * pushed,
             residual=residual,
-            direction=direction,
-            pushed=lax.cond(going, lambda: push(direction), lambda: s.pushed),
+            direction=trees.add_scaled(y, ratio(new, s.rho), s.direction),
             rho=new,
+            gain=gain,
             products=s.products + 1,
-            going=going,
+            going=(t > 0) & (new > least) & (s.products + 1 < most),
         )
 
-    start = _CG(
-        trees.scale(0.0, first), jnp.zeros_like(memory.r), g, first, pushed, rho, jnp.zeros((), jnp.int32), rho > 0
-    )
+    none = jnp.zeros((), jnp.int32)
+    start = _CG(trees.scale(0.0, first), jnp.zeros_like(memory.r), g, first, rho, jnp.zeros_like(rho), none, rho > 0)
     end = lax.while_loop(lambda s: s.going, iterate, start)
     energy = jnp.sum(w * end.image * end.image)
-    bending = ratio(ratio(energy, alpha), trees.dot(end.z, end.z))
+    bending = ratio(ratio(energy, end.gain), trees.dot(end.z, end.z))
     return end.z, _trial(memory, w, end.image, bending, damping), end.products
 
 
@@ -276,7 +275,7 @@ def _trial(memory: Graduation, w: Array, image: Array, bending: Array, damping: 
     return Trial(predicted, jnp.sqrt(ratio(energy, jnp.sum(w))), bending, damping)
 
 
-def _judged(memory: Graduation, seen: Array, variables: int, rounding: Array) -> tuple[Graduation, Array]:
+def _judged(memory: Graduation, seen: Array, variables: int) -> tuple[Graduation, Array]:
     """The memory after a trial, and whether the trial was accepted."""
     trial, eps = memory.trial, jnp.finfo(seen.dtype).eps
     actual, before = memory.width.fall(memory.r, seen)
@@ -295,7 +294,7 @@ def _judged(memory: Graduation, seen: Array, variables: int, rounding: Array) ->
     tight = finite & ((free & (trial.moved <= _TENTH * share * delta)) | (trial.moved <= jnp.sqrt(eps) * delta) | spent)
     close = (accepted & (trial.moved <= _CLOSE * delta) & (gain > 0.25)) | tight
     # Refused with residuals at rounding: there is no more to be had.
-    exhausted = memory.width.redescending & ~accepted & (memory.size <= ROUNDING / 8 * rounding)
+    exhausted = memory.width.redescending & ~accepted & (memory.size <= ROUNDING / 8 * memory.rounding)
     creeping = memory.stay + 1 >= _MOST_TRIALS
     ended = jnp.where(exhausted, Status.UNCERTIFIED, jnp.where(creeping, Status.STALLED, memory.status))
     moved = eqx.tree_at(
@@ -310,15 +309,17 @@ def _judged(memory: Graduation, seen: Array, variables: int, rounding: Array) ->
     )
     held = ~accepted & (trial.damping > trial.bending) & ~spent
     explained = jnp.where(free, trial.moved, jnp.inf)
-    levelled = _levelled(moved, variables, rounding, tight=tight, held=held, explained=explained)
-    return trees.select(close & ~exhausted, levelled, moved), accepted
+    judged = lax.cond(
+        close & ~exhausted,
+        lambda: _levelled(moved, variables, tight=tight, held=held, explained=explained),
+        lambda: moved,
+    )
+    return judged, accepted
 
 
-def _levelled(
-    memory: Graduation, variables: int, rounding: Array, *, tight: Array, held: Array, explained: Array
-) -> Graduation:
+def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, explained: Array) -> Graduation:
     """The memory at the end of a level: the next width, or the end of the solve."""
-    a, width = jnp.abs(memory.r), memory.width
+    a, width, rounding = jnp.abs(memory.r), memory.width, memory.rounding
     delta = width.delta
     w = width.weights(memory.r)
     size = jnp.sqrt(ratio(jnp.sum(w * jnp.where(w > 0, a, 0.0) ** 2), jnp.sum(w)))
@@ -353,6 +354,7 @@ def _levelled(
         noisy=(memory.noisy & ~recovered) | noise,
         apart=gap,
         size=size,
+        rounding=rounding,
         stay=jnp.zeros((), jnp.int32),
         status=status.astype(jnp.int32),
         trial=memory.trial,

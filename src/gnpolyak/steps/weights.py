@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 # Tukey's weights end at this many widths: 95% efficient at the normal law.
 TUKEY = 4.685
@@ -46,13 +46,27 @@ class Width(eqx.Module):
         return jnp.where(self.redescending, tukey, huber)
 
 
-def median(a: Array, where: Array | None = None) -> Array:
-    """The upper median of the entries where `where` holds, 0 if there are none; what is not finite sorts last."""
-    if where is None:
-        return jnp.sort(a)[a.size // 2]
-    count = jnp.sum(where)
-    ordered = jnp.sort(jnp.where(where, a, jnp.inf))
-    return jnp.where(count > 0, ordered[jnp.clip(count // 2, 0, a.size - 1)], 0.0)
+def median(a: Array, where: Array | bool = True) -> Array:
+    """The upper median of the sizes a ≥ 0 where `where` holds, 0 if there are none; what is not a number comes last.
+
+    Found by halving the range of their bit patterns, which are ordered as the numbers are: exact, with nothing but
+    counts of the entries. A sort would be no faster, and takes a good part of a second to compile.
+    """
+    integer = jnp.int64 if a.dtype == jnp.float64 else jnp.int32
+    counted = jnp.broadcast_to(where, a.shape)
+    bits = lax.bitcast_convert_type(jnp.where(jnp.isnan(a), jnp.inf, a), integer)
+    total = jnp.sum(counted)
+    wanted = total // 2 + 1
+
+    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = low + (high - low) // 2
+        enough = jnp.sum(counted & (bits <= middle)) >= wanted
+        return jnp.where(enough, low, middle + 1), jnp.where(enough, middle, high)
+
+    largest = lax.bitcast_convert_type(jnp.asarray(jnp.inf, a.dtype), integer)
+    _, found = lax.fori_loop(0, jnp.finfo(a.dtype).bits, halve, (jnp.zeros((), integer), largest))
+    return jnp.where(total > 0, lax.bitcast_convert_type(found, a.dtype), 0.0)
 
 
 def typical(b: Array) -> Array:

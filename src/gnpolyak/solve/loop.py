@@ -197,7 +197,7 @@ class Run:
             bound=float(target.stated() if method.leads else target.bound(state.aim)),
             problem=self.problem.label,
             method=method.label,
-            rule=target.name,
+            rule="" if method.leads and not target.exact else target.name,
             state=state,
             history=History(
                 value=columns[0],

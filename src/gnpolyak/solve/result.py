@@ -60,7 +60,7 @@ class Result:
     method: str = ""
     """With which method."""
     rule: str = ""
-    """With which rule for the target: known, level or restart."""
+    """With which rule for the target: known, level or restart; empty where the method that ended it needs none."""
     measurements: int | None = None
     """How many data there were, for the L1 penalty."""
     outliers: np.ndarray | None = None
@@ -143,7 +143,7 @@ class Result:
     def __str__(self) -> str:
         rows = {
             "problem": self.problem,
-            "method": f"{self.method}, {_RULES.get(self.rule, self.rule)}",
+            "method": ", ".join(filter(None, (self.method, _RULES.get(self.rule, self.rule)))),
             "status": f"{self.status.name} ({'success' if self.success else 'no success'})",
             "value": f"{self.value:.12g}",
             "gap": f"{max(self.value - self.bound, 0.0):.3g} above {self.bound:.12g}",

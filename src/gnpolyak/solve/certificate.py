@@ -17,8 +17,8 @@ from jax import Array, lax
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.steps.graduated import data, forms_jacobian, jacobian, linearised, metric, ratio
 from gnpolyak.steps.least_absolute import least_absolute
+from gnpolyak.steps.weighted import data, forms_jacobian, jacobian, linearised, metric, ratio
 from gnpolyak.steps.weights import ROUNDING, median, typical
 
 Push = Callable[..., Array]

@@ -16,10 +16,11 @@ from gnpolyak.solve.certificate import certify
 from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.uncertainty import Uncertainty
-from gnpolyak.steps.graduated import Graduated, data, forms_jacobian
+from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Known, Target
+from gnpolyak.steps.weighted import data, forms_jacobian
 from gnpolyak.steps.weights import MAD, TUKEY
 
 # Who was stopped from outside wants an end, and no more work.

@@ -60,8 +60,8 @@ def minimize(
         The start. NumPy in, NumPy out; JAX in, JAX out; computed in the dtype of the data. Without one,
         problems that have a start from the data alone use it (`starts.STARTS`).
     method : str or Method
-        ``"auto"`` (GNP with several cuts, then graduated Gauss–Newton steps), ``"graduated"`` (those alone), the methods
-        of the literature ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as
+        ``"auto"`` (GNP with several cuts, then graduated Gauss–Newton steps), ``"graduated"`` (those alone), the
+        methods of the literature ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as
         ``GNP(solver="cg")``.
     rank : int or "auto"
         The number of factors of a start from the data; ``"auto"`` estimates it (`starts.estimate_rank`). Better too
@@ -80,17 +80,18 @@ def minimize(
     inner, outer : int
         Steps in a restart and number of restarts: the paper's T and K.
     tol : float
-        Stop when the gap to the target is at most tol times the first gap. With a lower bound, a value that is within tol
-        of it, on the scale of a typical datum, is a success by itself; any other needs a certificate.
+        Stop when the gap to the target is at most tol times the first gap. With a lower bound, a value that is within
+        tol of it, on the scale of a typical datum, is a success by itself; any other needs a certificate.
     max_calls : int, optional
         Most oracle calls: 1,000 for a known target, the whole schedule for restarts, and 20,000 for the level rule,
         which ends by itself.
     max_seconds : float, optional
         Most seconds in the loop, not counting compilation. Honoured between chunks of about 0.1 s.
     polish : bool
-        End with graduated steps, whatever the method: exact data are fitted to the limit of the arithmetic, and in noise
-        the result is the efficient estimate (Tukey's weights at the noise; ``res.efficient``) rather than the minimiser
-        of the value. For penalties that are sums over residuals (L1); not done when the solve was stopped from outside.
+        End with graduated steps, whatever the method: exact data are fitted to the limit of the arithmetic, and in
+        noise the result is the efficient estimate (Tukey's weights at the noise; ``res.efficient``) rather than the
+        minimiser of the value. For penalties that are sums over residuals (L1); not done when the solve was stopped
+        from outside.
     callback : callable, optional
         Called with a `Result` so far (status RUNNING) between chunks; stops the solve by raising StopIteration.
     progress : bool

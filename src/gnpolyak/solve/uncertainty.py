@@ -18,8 +18,8 @@ from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.steps.graduated import linearised, metric
 from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
+from gnpolyak.steps.weighted import linearised, metric
 from gnpolyak.steps.weights import TUKEY
 
 # The relative tolerance of a system for a direction: standard errors are not asked for to more digits.

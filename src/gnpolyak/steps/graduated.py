@@ -10,25 +10,30 @@ Nothing is proved about it here; what it does was measured. Every constant has i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import GRAM_PINV, RESIDUALS
+from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite, Point
-from gnpolyak.steps.linear import LARGEST_DENSE_JACOBIAN, LARGEST_DENSE_VARIABLE
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
+from gnpolyak.steps.weighted import (
+    Trial,
+    Weighted,
+    conjugate_gradient,
+    data,
+    dense,
+    forms_jacobian,
+    ratio,
+    residuals_at,
+)
 from gnpolyak.steps.weights import MAD, ROUNDING, TUKEY, Width, median, typical
 
-# The first step is cut only in directions whose curvature is a tenth of what the residual meets.
-_DAMPING = 0.1
 # A level is near enough when a step moves the residuals by less than δ/4: the weights then still hold at δ/2.
 _CLOSE = 0.25
 # Converged: a step moves the residuals by a tenth of the fit's standard error, δ √(n/m), or explains 1% of their
@@ -41,8 +46,6 @@ _GRAY = 0.46
 _HOLD = 5.92 / TUKEY
 # A level takes a few trials. This many without its end creep along a valley that has none.
 _MOST_TRIALS = 100
-# Products of one inner solve in the map's own metric, where 5 to 10 are usual, and without a closed form.
-_MOST_PRODUCTS, _MOST_UNPRECONDITIONED = 30, 100
 
 
 class Graduation(eqx.Module):
@@ -65,18 +68,6 @@ class Graduation(eqx.Module):
     """Trials since the last level ended."""
     status: Array
     trial: Trial
-
-
-class Trial(eqx.Module):
-    """A step that is to be tried."""
-
-    predicted: Array
-    """By how much the weighted sum of squares, halved, would fall."""
-    moved: Array
-    """The weighted size of AJz."""
-    bending: Array
-    """The curvature along the step, in the units of the damping."""
-    damping: Array
 
 
 class Graduated(Method):
@@ -114,10 +105,11 @@ class Graduated(Method):
         return Graduation(seen, width, unknown, no, no, size, rounding, none, jnp.asarray(status, jnp.int32), blank)
 
     def propose(self, problem: Composite, point: Point, memory: Graduation, outlook: Outlook) -> Proposal:
+        system = Weighted(memory.r, memory.width.weights(memory.r), memory.damping, memory.apart)
         if forms_jacobian(problem, point.x):
-            z, trial, products = _dense(problem, point.x, memory)
+            z, trial, products = dense(problem, point.x, system)
         else:
-            z, trial, products = _conjugate_gradient(problem, point.x, memory, outlook.budget - 1)
+            z, trial, products = conjugate_gradient(problem, point.x, system, outlook.budget - 1)
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, z),
             memory=eqx.tree_at(lambda m: m.trial, memory, trial),
@@ -138,141 +130,10 @@ class Graduated(Method):
         return memory.status
 
 
-def residuals_at(problem: Composite, x: Tree) -> tuple[Point, Array]:
-    """A point without a subgradient, and its residuals b − A(c(x)), flat."""
-    z, _ = problem.sensing.measure(problem.map, x)
-    return Point(x, problem.penalty.value(z), None), problem.penalty.residuals(z).ravel()
-
-
-def forms_jacobian(problem: Composite, x: Tree) -> bool:
-    """Whether AJ is formed: where the map has no closed form, and few variables."""
-    size = trees.size(x)
-    rows = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0]).size
-    small = size <= LARGEST_DENSE_VARIABLE and size * rows <= LARGEST_DENSE_JACOBIAN
-    return small and not problem.map.has(GRAM_PINV)
-
-
-def linearised(problem: Composite, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
-    """The actions z ↦ AJz, flat, and its adjoint."""
-    z, push = jax.linearize(lambda y: problem.sensing.measure(problem.map, y)[0], x)
-    pull = trees.adjoint(lambda v: jax.linear_transpose(push, x)(v)[0])
-    return lambda u: push(u).ravel(), lambda v: pull(v.reshape(z.shape))
-
-
-def metric(problem: Composite, x: Tree) -> Callable[[Tree, Array | float], Tree]:
-    """The action (g, μ) ↦ (JᵀJ + μI)†g in closed form, or with I for JᵀJ where there is none."""
-    if problem.map.has(GRAM_PINV):
-        return lambda g, damping: problem.map.gram_pinv(x, g, damping)
-    return lambda g, damping: trees.scale(1.0 / (1.0 + damping), g)
-
-
-def jacobian(problem: Composite, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-    """AJ as a matrix, and the way back from flat variables."""
-    flat, unravel = trees.ravel(x)
-    return jax.jacfwd(lambda u: problem.sensing.measure(problem.map, unravel(u))[0].ravel())(flat), unravel
-
-
-def ratio(a: Array, b: Array) -> Array:
-    """The quotient a/b for positive b, else 0."""
-    return jnp.where(b > 0, a / jnp.where(b > 0, b, 1.0), 0.0)
-
-
-def data(problem: Composite, x: Tree) -> Array:
-    """The data b, which are the residuals of measurements that are all zero."""
-    z = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0])
-    return problem.penalty.residuals(jnp.zeros(z.shape, z.dtype)).ravel()
-
-
 def _rounding(problem: Composite, x: Tree) -> Array:
     """The finest that a residual can be: some units of a typical datum's rounding."""
     b = data(problem, x)
     return 8 * jnp.finfo(b.dtype).eps * typical(b)
-
-
-class _CG(eqx.Module):
-    z: Tree
-    image: Array
-    """AJz."""
-    residual: Tree
-    direction: Tree
-    rho: Array
-    gain: Array
-    """α."""
-    products: Array
-    going: Array
-
-
-def _conjugate_gradient(problem: Composite, x: Tree, memory: Graduation, budget: Array) -> tuple[Tree, Trial, Array]:
-    """CG on JᵀAᵀWAJ + αμ, preconditioned with (JᵀJ + μ)†.
-
-    α, the gain of W^½A along the first direction, brings μ from the units of JᵀJ to those of the system.
-    """
-    push, pull = linearised(problem, x)
-    precondition = metric(problem, x)
-    most = jnp.minimum(_MOST_PRODUCTS if problem.map.has(GRAM_PINV) else _MOST_UNPRECONDITIONED, budget)
-    w = memory.width.weights(memory.r)
-    g = pull(w * memory.r)
-    known = jnp.maximum(memory.damping, 0.0)
-    first = precondition(g, known)
-    rho = trees.dot(g, first)
-    # At first ⟨g, g⟩/⟨g, (JᵀJ)†g⟩ is the curvature of c that the residual meets.
-    damping = jnp.where(memory.damping < 0, _DAMPING * ratio(trees.dot(g, g), rho), known)
-    # Loose while the weights still change; tighter once good and bad are apart and Gauss–Newton is quadratic.
-    least = jnp.where(memory.apart, 1e-2, 1e-1) ** 2 * rho
-
-    def iterate(s: _CG) -> _CG:
-        pushed = push(s.direction)
-        energy, length = jnp.sum(w * pushed * pushed), trees.dot(s.direction, s.direction)
-        gain = jnp.where(s.products == 0, ratio(energy, s.rho - known * length), s.gain)
-        t = ratio(s.rho, energy + gain * damping * length)
-        fall = trees.add_scaled(pull(w * pushed), gain * damping, s.direction)
-        residual = trees.add_scaled(s.residual, -t, fall)
-        y = precondition(residual, known)
-        new = trees.dot(residual, y)
-        return _CG(
-            z=trees.add_scaled(s.z, t, s.direction),
-            image=s.image + t * pushed,
-            residual=residual,
-            direction=trees.add_scaled(y, ratio(new, s.rho), s.direction),
-            rho=new,
-            gain=gain,
-            products=s.products + 1,
-            going=(t > 0) & (new > least) & (s.products + 1 < most),
-        )
-
-    none = jnp.zeros((), jnp.int32)
-    start = _CG(trees.scale(0.0, first), jnp.zeros_like(memory.r), g, first, rho, jnp.zeros_like(rho), none, rho > 0)
-    end = lax.while_loop(lambda s: s.going, iterate, start)
-    energy = jnp.sum(w * end.image * end.image)
-    bending = ratio(ratio(energy, end.gain), trees.dot(end.z, end.z))
-    return end.z, _trial(memory, w, end.image, bending, damping), end.products
-
-
-def _dense(problem: Composite, x: Tree, memory: Graduation) -> tuple[Tree, Trial, Array]:
-    """QR of [√W AJ D⁻¹; √μ I] with columns of length 1: Marquardt's damping."""
-    matrix, unravel = jacobian(problem, x)
-    n = matrix.shape[1]
-    w = memory.width.weights(memory.r)
-    weighted = jnp.sqrt(w)[:, None] * matrix
-    column = jnp.linalg.norm(weighted, axis=0)
-    column = jnp.where(column > 0, column, 1.0)
-    damping = jnp.where(memory.damping < 0, _DAMPING, memory.damping)
-    # Directions that the data do not see stay where they are.
-    damping = jnp.maximum(damping, n * jnp.finfo(matrix.dtype).eps)
-    # The right-hand side is one more column, so that Q is never formed.
-    top = jnp.concatenate([weighted / column, (jnp.sqrt(w) * memory.r)[:, None]], axis=1)
-    below = jnp.sqrt(damping) * jnp.eye(n, n + 1, dtype=matrix.dtype)
-    triangle = jnp.linalg.qr(jnp.concatenate([top, below]), mode="r")
-    y = jax.scipy.linalg.solve_triangular(triangle[:n, :n], triangle[:n, n])
-    image = matrix @ (y / column)
-    bending = ratio(jnp.sum(w * image * image), jnp.sum(y * y))
-    return unravel(y / column), _trial(memory, w, image, bending, damping), jnp.ones((), jnp.int32)
-
-
-def _trial(memory: Graduation, w: Array, image: Array, bending: Array, damping: Array) -> Trial:
-    energy = jnp.sum(w * image * image)
-    predicted = jnp.sum(w * image * (memory.r - image / 2))
-    return Trial(predicted, jnp.sqrt(ratio(energy, jnp.sum(w))), bending, damping)
 
 
 def _judged(memory: Graduation, seen: Array, variables: int) -> tuple[Graduation, Array]:

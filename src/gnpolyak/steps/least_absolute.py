@@ -20,9 +20,9 @@ from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite, Point
-from gnpolyak.steps.graduated import jacobian, ratio, residuals_at
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
+from gnpolyak.steps.weighted import jacobian, ratio, residuals_at
 from gnpolyak.steps.weights import median
 
 # The relative gap to which an l1 problem is solved, and the steps that may take; a dozen are usual.

@@ -13,11 +13,12 @@ from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
-from gnpolyak.steps.graduated import Graduated, forms_jacobian
+from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.linear import LinearSolver
 from gnpolyak.steps.methods import GNP, LMM, Method, MetricMethod, Polyak, ScaledSM
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Opening, Restart, Target
+from gnpolyak.steps.weighted import forms_jacobian
 
 
 class Auto(GNP):

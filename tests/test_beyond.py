@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from test_damping import overspecified, recovery_error
+from steps.cases import overspecified, recovery_error
 
 pytestmark = pytest.mark.slow
 SEEDS = range(10)

@@ -20,3 +20,10 @@ class Compilations:
 @pytest.fixture
 def compilations():
     return Compilations
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _room():
+    """Drop compiled programs with each file: together they need more memory maps than Linux grants (65,530)."""
+    yield
+    jax.clear_caches()

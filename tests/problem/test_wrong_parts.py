@@ -7,7 +7,6 @@ import pytest
 import gnpolyak as gnp
 from gnpolyak.problem.capabilities import CURVATURE, DISTANCE, GAUGE, GRAM, GRAM_PINV, IMAGE
 
-
 NAMES = ["push", "pull", "gram", "gram_pinv", "gram_pinv, damped", "curvature", "inner", "distance", "gauge"]
 
 

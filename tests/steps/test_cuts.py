@@ -14,7 +14,6 @@ from gnpolyak.steps.linear import as_solver
 from gnpolyak.steps.metrics import GaussNewton
 from reference import cp_jacobian, factor
 
-
 # Eager, the loop inside would be compiled again for each example.
 nonnegative_minimizer = jax.jit(cuts.nonnegative_minimizer)
 MOST = 10

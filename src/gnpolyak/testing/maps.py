@@ -180,11 +180,12 @@ def _gauge(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
 
 def problem_around(c: Map, x: Tree, seed: int = 0) -> Composite:
     """‖c(·) − b‖₁ for data b at some distance from c(x)."""
-    return Composite(c, L1(jnp.asarray(_data_around(c, x, seed))), Identity())
+    return Composite(c, L1(_data_around(c, x, seed)), Identity())
 
 
 def _data_around(c: Map, x: Tree, seed: int) -> np.ndarray:
-    image = np.asarray(_image(c, x))
+    with computing(x) as [point]:
+        image = np.asarray(_image(c, point))
     b = image + np.random.default_rng(seed).standard_normal(image.shape) * (1.0 + np.linalg.norm(image)) / image.size
     return b.real
 

@@ -6,12 +6,14 @@ class Compilations:
     """Counts the programs that XLA compiles while it is open, apart from the one that puts NumPy arrays on a device."""
 
     def __enter__(self):
-        self.count = 0
+        self.count, self.names = 0, []
         jax.monitoring.register_event_duration_secs_listener(self._listen)
         return self
 
     def _listen(self, event, duration, **kwargs):
-        self.count += event.endswith("backend_compile_duration") and kwargs["fun_name"] != "jit(stage)"
+        if event.endswith("backend_compile_duration") and kwargs["fun_name"] != "jit(stage)":
+            self.count += 1
+            self.names.append(kwargs["fun_name"])
 
     def __exit__(self, *exc):
         jax.monitoring.unregister_event_duration_listener(self._listen)

@@ -180,7 +180,7 @@ def _gauge(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
 
 def problem_around(c: Map, x: Tree, seed: int = 0) -> Composite:
     """‖c(·) − b‖₁ for data b at some distance from c(x)."""
-    return Composite(c, L1(_data_around(c, x, seed)), Identity())
+    return Composite(c, L1(arrays.as_real_array(_data_around(c, x, seed), "b")), Identity())
 
 
 def _data_around(c: Map, x: Tree, seed: int) -> np.ndarray:

@@ -6,12 +6,14 @@ class Compilations:
     """Counts the programs that XLA compiles while it is open, apart from the one that puts NumPy arrays on a device."""
 
     def __enter__(self):
-        self.count = 0
+        self.count, self.names = 0, []
         jax.monitoring.register_event_duration_secs_listener(self._listen)
         return self
 
     def _listen(self, event, duration, **kwargs):
-        self.count += event.endswith("backend_compile_duration") and kwargs["fun_name"] != "jit(stage)"
+        if event.endswith("backend_compile_duration") and kwargs["fun_name"] != "jit(stage)":
+            self.count += 1
+            self.names.append(kwargs["fun_name"])
 
     def __exit__(self, *exc):
         jax.monitoring.unregister_event_duration_listener(self._listen)
@@ -20,3 +22,10 @@ class Compilations:
 @pytest.fixture
 def compilations():
     return Compilations
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _room():
+    """Drop compiled programs with each file: together they need more memory maps than Linux grants (65,530)."""
+    yield
+    jax.clear_caches()

@@ -22,7 +22,15 @@ LEVEL = {name: level for level, row in enumerate(LAYERS) for name in row}
 # Inside the two folders that are the mathematics, the same again: h and c, then A of c, then all of them.
 INSIDE = {
     "problem": [{"capabilities"}, {"penalties", "maps"}, {"sensing"}, {"oracles"}, {"composite"}],
-    "steps": [{"status"}, {"linear", "cuts", "targets"}, {"metrics"}, {"methods"}, {"iteration"}],
+    "steps": [
+        {"status"},
+        {"linear", "cuts", "targets", "weights"},
+        {"metrics"},
+        {"methods"},
+        {"graduated"},
+        {"named"},
+        {"iteration"},
+    ],
 }
 # These stand on the public face, and on what knows nothing of optimisation.
 ON_TOP = {"paper", "bench", "cli"}

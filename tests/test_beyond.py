@@ -5,9 +5,9 @@ Each test prints the figures that it then holds; a few minutes in all.
 
 import numpy as np
 import pytest
-from test_damping import overspecified, recovery_error
 
 import gnpolyak as gnp
+from steps.cases import overspecified, recovery_error
 
 pytestmark = pytest.mark.slow
 SEEDS = range(10)

@@ -63,7 +63,7 @@ def test_summary_names_the_status_and_advises():
         (("--method", "adam"), "adam"),
         (("--target", "soon"), "soon"),
         (("--target", 0, "--lower-bound", 0), "together with"),
-        (("--n", 3, "--method", "scaledsm", "--d", 6, "--r", 2), "right Gram"),
+        (("--n", 3, "--method", "scaledsm", "--d", 6, "--r", 2), "offers 'right_gram'"),
         (("--nonsense",), "nonsense"),
     ],
 )

@@ -13,7 +13,8 @@ def test_the_authors_method_keeps_what_its_memory_has_in_the_null_space():
     gauge = x @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     with jax.enable_x64(True):
         point = problem.evaluate(x)
-        found = [method.propose(problem, point, memory, 1.0, 1.0) for memory in (np.zeros_like(x), gauge)]
+        outlook = gnp.Outlook(gap=point.value, fraction=1.0, budget=9)
+        found = [method.propose(problem, point, memory, outlook) for memory in (np.zeros_like(x), gauge)]
     assert all(float(one.residual) < 1e-9 for one in found)
     assert np.allclose(np.asarray(found[1].memory) - np.asarray(found[0].memory), gauge)
 

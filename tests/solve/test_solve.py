@@ -121,11 +121,18 @@ def test_critical_point_above_the_target():
 
 def test_a_map_that_turns_nan_midway_keeps_the_best_iterate():
     problem = gnp.composite(jnp.log, gnp.L1(np.array([-50.0])))
-    res = gnp.minimize(problem, np.array([1.0]), target=0.0)
+    res = gnp.minimize(problem, np.array([1.0]), "gnp", target=0.0)
     assert res.status is gnp.Status.NON_FINITE
     assert np.isfinite(res.value)
     assert np.isfinite(res.x).all()
     assert not np.isfinite(res.history.value[-1])
+
+
+def test_steps_out_of_the_domain_are_taken_back():
+    """ln x = −50 from x = 1: nearly every full step leaves x > 0."""
+    res = gnp.minimize(gnp.composite(jnp.log, gnp.L1(np.array([-50.0]))), np.array([1.0]), target=0.0)
+    assert res.success
+    assert res.x[0] == pytest.approx(np.exp(-50.0), rel=1e-8)
 
 
 def test_a_domain_that_blocks_the_level_rule_is_not_a_success():
@@ -143,9 +150,17 @@ def test_nan_at_the_start_is_a_status():
 
 def test_divergence_is_a_status():
     problem = gnp.composite(lambda x: x**3 - 3 * x, gnp.L1(np.array([1e4])))
-    res = gnp.minimize(problem, np.array([1.0000001]), target=0.0)
+    res = gnp.minimize(problem, np.array([1.0000001]), "gnp", target=0.0)
     assert res.status is gnp.Status.DIVERGED
     assert res.value <= 1.1e4
+
+
+def test_one_datum_is_not_called_noise():
+    """x³ − 3x = 10⁴ has the root 21.59, and a single residual has no others to be as large as."""
+    problem = gnp.composite(lambda x: x**3 - 3 * x, gnp.L1(np.array([1e4])))
+    res = gnp.minimize(problem, np.array([1.0000001]), target=0.0)
+    assert res.status is not gnp.Status.NOISE
+    assert res.success
 
 
 def test_failed_linear_solve_is_a_status(case):
@@ -157,12 +172,24 @@ def test_failed_linear_solve_is_a_status(case):
     assert res.status is gnp.Status.LINEAR_SOLVE_FAILED
 
 
-def test_stalled_at_precision_in_float32():
+def test_the_limit_of_float32_is_certified():
     case = gnp.instances.tensor_sensing(d=20, r=2, kappa=2.0, dtype=np.float32)
     res = gnp.minimize(case.problem, case.x0, target=0.0, max_calls=5000)
-    assert res.status is gnp.Status.STALLED
+    assert res.status is gnp.Status.CERTIFIED
+    assert res.certificate.zeros == res.certificate.measurements == 320
     assert res.calls < 500
     assert res.x.dtype == np.float32
+    assert case.recovery_error(res.x) < 1e-4
+
+
+def test_stalled_at_precision_where_nothing_certifies():
+    """The Euclidean norm is no sum over residuals, so there is no dual vector to look for."""
+    case = gnp.instances.tensor_sensing(d=20, r=2, kappa=2.0, dtype=np.float32)
+    problem = gnp.Composite(case.problem.map, gnp.L2(case.problem.penalty.b), case.problem.sensing)
+    res = gnp.minimize(problem, case.x0, target=0.0, max_calls=5000)
+    assert res.status is gnp.Status.STALLED
+    assert res.calls < 500
+    assert res.certificate is None
     assert case.recovery_error(res.x) < 1e-4
 
 
@@ -216,7 +243,7 @@ def test_progress_bar_draws_and_changes_nothing(case, capsys):
 def test_every_status_has_advice():
     assert all(status.advice for status in gnp.Status)
     assert all(status.advice.endswith(".") for status in gnp.Status)
-    assert [status for status in gnp.Status if status.success] == [gnp.Status.TARGET_REACHED]
+    assert [s for s in gnp.Status if s.success] == [gnp.Status.TARGET_REACHED, gnp.Status.CERTIFIED]
 
 
 def test_zero_data_name_no_outliers():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
+from gnpolyak.base.arrays import precise
 from gnpolyak.starts.power import core, measured, spectral
 from starts.cases import SENSING, corrupted, sensing_case
 
@@ -21,13 +22,13 @@ def test_moment_is_the_weighted_sum_it_says(sensing, n):
         weight * (np.outer(a, a) - np.mean(p**2) * np.eye(6) + sign * (np.outer(c, c) - np.mean(q**2) * np.eye(6)))
         for weight, a, c in zip(w, p, q, strict=True)
     )
-    with gnp.arrays.precise(True):
+    with precise(True):
         assert np.allclose(measured.moment(operator, w, n)(np.eye(6)), expected / 50, atol=1e-12)
 
 
 def test_weights_are_bounded_and_blind_to_gross_outliers():
     values = np.array([-1e9, -7.0, -2.0, -1.0, 0.5, 1.0, 1.0, 3.0, 1e300])
-    with gnp.arrays.precise(True):
+    with precise(True):
         w = np.asarray(measured.redescend(values))
     assert np.allclose(w, [0, -1.25, -1.0, -0.5, 0.25, 0.5, 0.5, 1.5, 0])
 
@@ -87,7 +88,7 @@ def test_plain_power_sensing_measures_one_form(n):
     assert case.problem.sensing.q is None
     assert np.allclose(case.problem.penalty.b, ((p @ case.truth) ** n).sum(axis=1))
     v = np.arange(30.0)
-    with gnp.arrays.precise(True):
+    with precise(True):
         z, pullback = case.problem.sensing.measure(case.problem.map, case.x0)
         pulled = np.asarray(pullback(v))
     assert np.allclose(z, ((p @ case.x0) ** n).sum(axis=1))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -24,7 +26,7 @@ from gnpolyak.steps.weighted import data, forms_jacobian
 from gnpolyak.steps.weights import MAD, TUKEY
 
 # Who was stopped from outside wants an end, and no more work.
-_STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK}
+_STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK, Status.CALL_LIMIT}
 # Ends that a certificate can turn into a success.
 _CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
 # At a sharp solution good residuals are at rounding level and bad ones are not. A factor of 1,000 between two
@@ -34,28 +36,34 @@ _GAP = 1e3
 _EXACT = 1e-6
 
 
+def proves(problem: Composite, rule: Target, x: Tree) -> Callable[[Any], bool]:
+    """Tell of a value whether it is within tol of the lower bound, on the scale of a typical datum: h* lies between."""
+    if not problem.penalty.has(RESIDUALS):
+        return lambda value: False
+    b = np.asarray(_data(problem, x))
+    allowed = float(rule.tol) * b.size * _typical(b)
+    return lambda value: float(value) - float(rule.stated()) <= allowed
+
+
 def certified(run: Run, rule: Target, res: Result) -> Result:
     """The result with its success proved, or taken back.
 
-    A success that rests on the word of a rule for an unknown optimum is none before something certifies it. A value
-    within tol of the lower bound, on the scale of a typical datum, is its own certificate: h* lies between. Else the
-    dual vector has to say so.
+    A success that rests on the word of a rule for an unknown optimum is none before something certifies it: the lower
+    bound, where the value has come to it, or else a dual vector. Where the optimum is known, only that counts.
     """
-    sums = run.problem.penalty.has(RESIDUALS)
-    if not np.isfinite(res.value) or res.status not in _CLAIMS or (res.status is Status.TARGET_REACHED and rule.exact):
+    if not np.isfinite(res.value) or res.status not in _CLAIMS or rule.exact:
         return res
-    b = np.asarray(_data(run.problem, res.x)) if sums else np.zeros(0)
-    scale = b.size * _typical(b) if sums else float(res.history.value[0] - rule.stated())
-    if res.value - float(rule.stated()) <= float(rule.tol) * scale:
-        return replace(res, status=Status.TARGET_REACHED)
+    if run.proved(res.value):
+        return replace(res, status=Status.TARGET_REACHED, bound=float(rule.stated()))
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
-    if not sums:
+    if not run.problem.penalty.has(RESIDUALS):
         return replace(res, status=taken_back)
-    certificate = certify(run.problem, jax.tree.map(jax.numpy.asarray, res.x))
-    run.calls += certificate.products
+    certificate = certify(run.problem, jax.tree.map(jax.numpy.asarray, res.x), float(rule.tol))
+    run.note(certificate.products)
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
-    return replace(res, status=status, certificate=certificate, bound=bound, calls=run.calls)
+    told = replace(res, status=status, certificate=certificate, bound=bound)
+    return replace(told, calls=run.calls, history=run.history())
 
 
 def least_value(run: Run, rule: Target, res: Result) -> Result:
@@ -98,7 +106,7 @@ def _polished(run: Run, rule: Target, res: Result) -> Result:
         better = certified(run, rule, better)
         kept = better if better.value < res.value or better.status is Status.NOISE else replace(res, calls=run.calls)
         status = res.status if res.success else better.status
-        res = replace(kept, status=status, history=better.history, polish_calls=run.calls - begun)
+        res = replace(kept, status=status, calls=run.calls, history=run.history(), polish_calls=run.calls - begun)
     if res.status is Status.NOISE:
         # The point of the last width, not the one of the smallest value.
         point = res.state.point

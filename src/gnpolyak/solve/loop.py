@@ -118,6 +118,8 @@ class Run:
     seconds: float = 0.0
     calls: int = 0
     rows: list[np.ndarray] = field(default_factory=list)
+    proved: Callable[[Any], bool] = lambda value: False
+    """Whether a value is so near the lower bound that nothing else needs to be said."""
     method: Method | None = None
     """The method of the last stage."""
 
@@ -128,7 +130,8 @@ class Run:
             state, status = self._stage(method, target, x, first_gap)
             x, first_gap = state.best.x, state.first_gap
             # A rule for an unknown optimum may be wrong about having reached it; whoever comes next will see.
-            final = status in _FINAL and (status is not Status.TARGET_REACHED or target.exact)
+            reached = status is Status.TARGET_REACHED
+            final = status in _FINAL and not (reached and not target.exact and not self.proved(state.best.value))
             if final or not np.isfinite(float(state.best.value)) or place == len(stages) - 1:
                 break
         self.method = method
@@ -174,6 +177,13 @@ class Run:
         self.calls += taken
         return taken, elapsed, state
 
+    def note(self, products: int) -> None:
+        """Write down calls that led to no other point: their rows repeat the last one."""
+        value, best = self.rows[-1][0][-1], self.rows[-1][1][-1]
+        row = np.array([[value], [best], [0.0], [0.0], [self.seconds]])
+        self.rows.append(np.repeat(row, products, axis=1))
+        self.calls += products
+
     def _observe(self, method: Method, target: Target, state: State) -> Status:
         if self.interrupted.is_set():
             return Status.INTERRUPTED
@@ -187,7 +197,6 @@ class Run:
         return Status.TIME_LIMIT if self.seconds >= self.limits.seconds else Status.RUNNING
 
     def _result(self, method: Method, target: Target, state: State, status: Status) -> Result:
-        columns = np.concatenate(self.rows, axis=1)
         return Result(
             x=self.convert(state.best.x),
             value=float(state.best.value),
@@ -199,13 +208,18 @@ class Run:
             method=method.label,
             rule="" if method.leads and not target.exact else target.name,
             state=state,
-            history=History(
-                value=columns[0],
-                best=columns[1],
-                step=columns[2],
-                inner_iterations=columns[3].astype(int),
-                seconds=columns[4],
-            ),
+            history=self.history(),
+        )
+
+    def history(self) -> History:
+        """One entry for each call so far."""
+        columns = np.concatenate(self.rows, axis=1)
+        return History(
+            value=columns[0],
+            best=np.minimum.accumulate(columns[1]),
+            step=columns[2],
+            inner_iterations=columns[3].astype(int),
+            seconds=columns[4],
         )
 
 

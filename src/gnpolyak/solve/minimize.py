@@ -17,7 +17,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.finish import certified, finish, least_value
+from gnpolyak.solve.finish import certified, finish, least_value, proves
 from gnpolyak.solve.loop import Limits, Run, interruptible
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
@@ -121,13 +121,14 @@ def minimize(
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
     with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
         observers = [observer for observer in (callback, report) if observer is not None]
-        run = Run(problem.cast(dtype), convert, limits, interrupted, observers)
-        rule = rule.suited(chosen.breadth)
+        rule, cast = rule.suited(chosen.breadth), problem.cast(dtype)
+        run = Run(cast, convert, limits, interrupted, observers, proved=proves(cast, rule, x))
         res = certified(run, rule, run.through(chosen.stages(run.problem, rule, x), x))
         fallback = chosen.fallback(run.problem, rule, x, res.status)
         if fallback:
             again = certified(run, rule, run.through(fallback, x))
-            res = again if again.success or again.value < res.value else replace(res, calls=run.calls)
+            kept = again if again.success or again.value < res.value else res
+            res = replace(kept, calls=run.calls, history=run.history())
         if res.status is Status.NOISE and not polish:
             res = least_value(run, rule, res)
         res = finish(run, rule, res, polish)

@@ -196,6 +196,8 @@ def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, 
     exact = width.redescending & ~memory.noisy & bulk & small
     # Half of the data outside δ and nothing to be explained: their scale is noise, unless it falls all the same.
     noise = (tight | (explained <= _TENTH * scale)) & ~bulk & ~gap & ~memory.noisy
+    # No more data than variables leave nothing to tell noise by.
+    noise = noise & (a.size > variables)
     # Residuals of a fit of n variables are smaller than the noise by this factor.
     freedom = (1 - min(variables / a.size, 0.5)) ** -0.5
     recovered = memory.noisy & tight & (scale <= delta / (2 * _HOLD * freedom))

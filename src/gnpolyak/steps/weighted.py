@@ -51,11 +51,15 @@ def residuals_at(problem: Composite, x: Tree) -> tuple[Point, Array]:
 
 
 def forms_jacobian(problem: Composite, x: Tree) -> bool:
-    """Whether AJ is formed: where the map has no closed form, and few variables."""
+    """Whether AJ is formed: where the map has no closed form, and AJ is small."""
+    return is_small(problem, x) and not problem.map.has(GRAM_PINV)
+
+
+def is_small(problem: Composite, x: Tree) -> bool:
+    """Whether AJ is small enough to be formed and factorised."""
     size = trees.size(x)
     rows = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0]).size
-    small = size <= LARGEST_DENSE_VARIABLE and size * rows <= LARGEST_DENSE_JACOBIAN
-    return small and not problem.map.has(GRAM_PINV)
+    return size <= LARGEST_DENSE_VARIABLE and size * rows <= LARGEST_DENSE_JACOBIAN
 
 
 def linearised(problem: Composite, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:

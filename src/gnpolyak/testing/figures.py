@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.trees import Tree
@@ -61,21 +63,45 @@ def computing(*points: Tree) -> Iterator[list[Any]]:
         yield cast
 
 
-def dense(f: Callable[[Tree], Any], x: Tree) -> np.ndarray:
-    """The Jacobian of f at x as a matrix of real numbers."""
+def dense(f: Callable[..., Any], *data: Any) -> np.ndarray:
+    """The Jacobian of x ↦ f(*data, x) as a matrix of real numbers, the last argument being x."""
+    return np.asarray(jax.jit(jacobian, static_argnums=0)(f, *data))
+
+
+def jacobian(f: Callable[..., Any], *data: Any) -> Array:
+    """The same inside a compiled function."""
+    *others, x = data
     flat, unravel = trees.ravel(x)
-    return np.asarray(jax.jacfwd(lambda u: trees.ravel(f(unravel(u)))[0])(flat))
+    return jax.jacfwd(lambda u: trees.ravel(f(*others, unravel(u)))[0])(flat)
 
 
 def vector(tree: Tree) -> np.ndarray:
-    """The tree as one real NumPy vector."""
-    return np.asarray(trees.ravel(tree)[0])
+    """The tree as one real NumPy vector, real parts of a leaf before its imaginary ones."""
+    return np.concatenate([part.ravel() for leaf in jax.tree.leaves(tree) for part in _parts(np.asarray(leaf))])
+
+
+def _parts(leaf: np.ndarray) -> tuple[np.ndarray, ...]:
+    return (leaf.real, leaf.imag) if np.iscomplexobj(leaf) else (leaf,)
+
+
+def shaped(flat: np.ndarray, like: Tree) -> Tree:
+    """The tree of the shape of another one whose `vector` this is."""
+    leaves, structure = jax.tree.flatten(like)
+    counts = [leaf.size * len(_parts(np.asarray(leaf))) for leaf in leaves]
+    pieces = np.split(flat, np.cumsum(counts)[:-1])
+    return jax.tree.unflatten(structure, [_leaf(piece, leaf) for piece, leaf in zip(pieces, leaves, strict=True)])
+
+
+def _leaf(piece: np.ndarray, like: Array) -> Array:
+    if not jnp.iscomplexobj(like):
+        return jnp.asarray(piece.reshape(like.shape))
+    real, imag = piece.reshape(2, *like.shape)
+    return jnp.asarray(real + 1j * imag)
 
 
 def drawn(like: Tree, rng: np.random.Generator) -> Tree:
     """Standard normal numbers in the shape of a tree, complex where it is."""
-    flat, unravel = trees.ravel(like)
-    return unravel(jax.numpy.asarray(rng.standard_normal(flat.shape), flat.dtype))
+    return shaped(rng.standard_normal(trees.size(like)), like)
 
 
 def single(tree: Tree) -> Tree:

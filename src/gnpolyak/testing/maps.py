@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,22 +10,27 @@ from jax import Array
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GAUGE, GRAM_PINV, IMAGE, POWER_FORMS, RIGHT_GRAM
-from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.problem.maps import Map
 from gnpolyak.problem.penalties import L1
 from gnpolyak.problem.sensing import Identity
 from gnpolyak.steps.iteration import init, step
 from gnpolyak.steps.methods import GNP
 from gnpolyak.steps.targets import Known
-from gnpolyak.testing.figures import SINGLE, Figures, computing, dense, drawn, single, vector
+from gnpolyak.testing.figures import SINGLE, Figures, computing, drawn, jacobian, shaped, single, vector
+
+# Singular values of J below this share of the largest are zero.
+_RANK = 1e-10
+# What an iterative solver of the systems of a step may leave.
+_ITERATED = 1e-6
 
 
 def check_map(c: Map, x: Tree, *, seed: int = 0) -> dict[str, float]:
-    """Hold everything that a map offers against a dense Jacobian at x, and its steps against themselves.
+    """Hold everything that a map offers, and a step with it, against a dense Jacobian at x.
 
     Checked are its derivative and adjoint, the Gram action, the pseudo-inverse (plain and damped) against the singular
     values, the bound on the curvature, inner product and distance of images, whatever else is in `offers`, single
-    precision, and `step` under jit and vmap.
+    precision, and one `step`, alone and under vmap.
 
     Parameters
     ----------
@@ -48,55 +51,91 @@ def check_map(c: Map, x: Tree, *, seed: int = 0) -> dict[str, float]:
     with computing(x) as [point]:
         c.check(point)
         c.require(IMAGE, "check_map", "check it through a problem with check_sensing")
-        jacobian = dense(c, point)
-        _linearisation(figures, c, point, jacobian, rng)
+        dense = _linearisation(figures, c, point, rng)
         _images(figures, c, point, rng)
         if GRAM_PINV in c.offers:
-            _pseudo_inverse(figures, c, point, jacobian, rng)
+            _pseudo_inverse(figures, c, point, dense, rng)
         if RIGHT_GRAM in c.offers:
             _right_gram(figures, c, point, rng)
         if POWER_FORMS in c.offers:
             _power_forms(figures, c, point, rng)
         if GAUGE in c.offers:
             _gauge(figures, c, point, rng)
-        _steps(figures, c, point, rng)
+        _steps(figures, c, point, dense, rng)
         _single(figures, c, point, rng)
     return figures.judged()
 
 
-def _linearisation(figures: Figures, c: Map, x: Tree, jacobian: np.ndarray, rng: np.random.Generator) -> None:
-    u, v = drawn(x, rng), drawn(c(x), rng)
+# What is compiled here is compiled once for all points of one shape: the map is an argument, never a constant.
+
+
+@jax.jit
+def _image(c: Map, x: Tree) -> Array:
+    return c(x)
+
+
+@jax.jit
+def _first_order(c: Map, x: Tree, u: Tree, v: Array) -> tuple[Array, Array, Tree]:
     push, pull = c.linearize(x)
-    figures.compare("push", vector(push(u)), jacobian @ vector(u))
-    figures.compare("pull", vector(pull(v)), jacobian.T @ vector(v))
-    figures.compare("gram", vector(c.gram(x)(u)), jacobian.T @ (jacobian @ vector(u)))
+    return jacobian(c, x), push(u), pull(v)
+
+
+@jax.jit
+def _second_order(c: Map, x: Tree, u: Tree) -> tuple[Array, Array]:
+    return jax.jvp(lambda y: jax.jvp(c, (y,), (u,))[1], (x,), (u,))[1], c.curvature(x, u)
+
+
+@jax.jit
+def _gram(c: Map, x: Tree, u: Tree) -> tuple[Array, Tree]:
+    return c(x), c.gram(x)(u)
+
+
+def _linearisation(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> np.ndarray:
+    """Note derivative, adjoint and curvature, and return the dense Jacobian."""
+    u, v = drawn(x, rng), drawn(_image(c, x), rng)
+    dense, pushed, pulled = _first_order(c, x, u, v)
+    dense = np.asarray(dense)
+    figures.compare("push", vector(pushed), dense @ vector(u))
+    figures.compare("pull", vector(pulled), dense.T @ vector(v))
+    figures.compare("gram", vector(_gram(c, x, u)[1]), dense.T @ (dense @ vector(u)))
     # Central differences halve their error's order in eps: a wrong derivative is off by far more.
-    t = 1e-5 * max(float(trees.norm(x)), 1.0) / float(trees.norm(u))
-    ends = [vector(c(trees.add_scaled(x, sign * t, u))) for sign in (1.0, -1.0)]
-    figures.compare("derivative", (ends[0] - ends[1]) / (2 * t), jacobian @ vector(u), 1e-5)
-    second = jax.jvp(lambda y: jax.jvp(c, (y,), (u,))[1], (x,), (u,))[1]
-    size, bound = float(trees.norm(second)), float(c.curvature(x, u))
-    figures.note("curvature", max(size / bound - 1, 0.0) if bound > 0 else size, 1e-8)
+    t = 1e-5 * max(float(np.linalg.norm(vector(x))), 1.0) / float(np.linalg.norm(vector(u)))
+    ends = [vector(_image(c, trees.add_scaled(x, sign * t, u))) for sign in (1.0, -1.0)]
+    figures.compare("derivative", (ends[0] - ends[1]) / (2 * t), dense @ vector(u), 1e-5)
+    second, bound = _second_order(c, x, u)
+    size = float(np.linalg.norm(vector(second)))
+    figures.note("curvature", max(size / float(bound) - 1, 0.0) if bound > 0 else size, 1e-8)
+    return dense
+
+
+@jax.jit
+def _compared(c: Map, x: Tree, y: Tree) -> tuple[Array, Array]:
+    return c.inner(x, y), c.distance(x, y)
 
 
 def _images(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
     y = trees.add_scaled(x, 0.1, drawn(x, rng))
-    at_x, at_y = vector(c(x)), vector(c(y))
+    at_x, at_y = vector(_image(c, x)), vector(_image(c, y))
+    inner, distance = _compared(c, x, y)
     scale = max(float(np.linalg.norm(at_x) * np.linalg.norm(at_y)), float(np.finfo(float).tiny))
-    figures.note("inner", abs(float(c.inner(x, y)) - at_x @ at_y) / scale, 1e-10)
-    figures.compare("distance", np.asarray(c.distance(x, y)), np.linalg.norm(at_x - at_y))
+    figures.note("inner", abs(float(inner) - at_x @ at_y) / scale, 1e-10)
+    figures.compare("distance", np.asarray(distance), np.linalg.norm(at_x - at_y))
 
 
-def _pseudo_inverse(figures: Figures, c: Map, x: Tree, jacobian: np.ndarray, rng: np.random.Generator) -> None:
+@jax.jit
+def _solved(c: Map, x: Tree, g: Tree, damping: float) -> Tree:
+    return c.gram_pinv(x, g, damping)
+
+
+def _pseudo_inverse(figures: Figures, c: Map, x: Tree, dense: np.ndarray, rng: np.random.Generator) -> None:
     """(JᵀJ)†g and (JᵀJ + λI)⁻¹g for g in range(Jᵀ), from the singular values of J."""
-    left, singular, right = np.linalg.svd(jacobian, full_matrices=False)
-    kept = singular > max(jacobian.shape) * np.finfo(float).eps * singular[0]
-    _, unravel = trees.ravel(x)
-    coordinates = left.T @ rng.standard_normal(len(jacobian))
-    g = unravel(jnp.asarray(right.T @ (np.where(kept, singular, 0.0) * coordinates)))
+    left, singular, right = np.linalg.svd(dense, full_matrices=False)
+    kept = singular > _RANK * singular[0]
+    coordinates = left.T @ rng.standard_normal(len(dense))
+    g = shaped(right.T @ (np.where(kept, singular, 0.0) * coordinates), x)
     for name, damping in (("gram_pinv", 0.0), ("gram_pinv, damped", float(np.median(singular[kept])) ** 2)):
         inverse = np.where(kept, singular / np.where(kept, singular**2 + damping, 1.0), 0.0)
-        figures.compare(name, vector(c.gram_pinv(x, g, damping)), right.T @ (inverse * coordinates))
+        figures.compare(name, vector(_solved(c, x, g, damping)), right.T @ (inverse * coordinates))
 
 
 def _right_gram(figures: Figures, c: Map, x: Array, rng: np.random.Generator) -> None:
@@ -106,69 +145,82 @@ def _right_gram(figures: Figures, c: Map, x: Array, rng: np.random.Generator) ->
     u = rng.standard_normal(x.shape)
     basis = np.linalg.svd(np.asarray(x), full_matrices=False)[0]
     z = u - basis @ (basis.T @ u)
-    ours, theirs = np.asarray(z @ c.right_gram(x)), np.asarray(c.gram(x)(jnp.asarray(z)))
+    ours, theirs = z @ np.asarray(c.right_gram(x)), np.asarray(_gram(c, x, jnp.asarray(z))[1])
     figures.compare("right_gram", ours / np.linalg.norm(ours), theirs / np.linalg.norm(theirs))
 
 
+@jax.jit
+def _formed(c: Map, x: Array, rows: Array, weights: Array) -> tuple[Array, Array, Array]:
+    values, pullback = c.power_forms(x, rows)
+    return values, pullback(weights), jacobian(lambda y: c.power_forms(y, rows)[0], x)
+
+
 def _power_forms(figures: Figures, c: Map, x: Array, rng: np.random.Generator) -> None:
-    rows = rng.standard_normal((5, x.shape[0]))
-    image = np.asarray(c(x))
-    values = []
+    rows, weights = rng.standard_normal((5, x.shape[0])), rng.standard_normal(5)
+    expected = []
     for row in rows:
-        contracted = image
+        contracted = np.asarray(_image(c, x))
         while contracted.ndim:
             contracted = contracted @ row
-        values.append(float(contracted))
-    found, pullback = c.power_forms(x, jnp.asarray(rows))
-    figures.compare("power_forms", found, np.array(values))
-    weights = rng.standard_normal(len(rows))
-    jacobian = dense(lambda y: c.power_forms(y, jnp.asarray(rows))[0], x)
-    figures.compare("power_forms, pullback", vector(pullback(jnp.asarray(weights))), jacobian.T @ weights)
+        expected.append(float(contracted))
+    values, pulled, dense = _formed(c, x, jnp.asarray(rows), jnp.asarray(weights))
+    figures.compare("power_forms", values, np.array(expected))
+    figures.compare("power_forms, pullback", vector(pulled), np.asarray(dense).T @ weights)
 
 
 def _gauge(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
     """The image does not change along the gauge, and neither does that of a step."""
     y = c.gauge(x, rng)
-    figures.compare("gauge", c(y), c(x))
-    size = max(float(jnp.sqrt(c.inner(x, x))), float(np.finfo(float).tiny))
-    figures.note("gauge, distance", float(c.distance(x, y)) / size, 1e-7)
-    ends = [_stepped(problem_around(c, x, 1), start)[0].point.x for start in (x, y)]
-    figures.compare("gauge, step", c(ends[1]), c(ends[0]), 1e-7)
+    figures.compare("gauge", _image(c, y), _image(c, x))
+    size = max(float(np.sqrt(_compared(c, x, x)[0])), float(np.finfo(float).tiny))
+    figures.note("gauge, distance", float(_compared(c, x, y)[1]) / size, 1e-7)
+    ends = [_compiled_step(problem_around(c, x, 1), start).x for start in (x, y)]
+    figures.compare("gauge, step", _image(c, ends[1]), _image(c, ends[0]), 1e-7)
 
 
 def problem_around(c: Map, x: Tree, seed: int = 0) -> Composite:
     """‖c(·) − b‖₁ for data b at some distance from c(x)."""
-    image = np.asarray(c(x))
+    return Composite(c, L1(arrays.as_real_array(_data_around(c, x, seed), "b")), Identity())
+
+
+def _data_around(c: Map, x: Tree, seed: int) -> np.ndarray:
+    with computing(x) as [point]:
+        image = np.asarray(_image(c, point))
     b = image + np.random.default_rng(seed).standard_normal(image.shape) * (1.0 + np.linalg.norm(image)) / image.size
-    return Composite(c, L1(jnp.asarray(b.real)), Identity())
+    return b.real
 
 
-def _stepped(problem: Composite, x: Tree) -> Any:
+def _stepped(problem: Composite, x: Tree) -> Point:
     method, target = GNP(), Known(0.0)
-    return step(problem, method, target, init(problem, method, target, x))
+    return step(problem, method, target, init(problem, method, target, x))[0].point
 
 
-def _steps(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
-    """`step` compiled, and mapped over two starts, does what it does by itself."""
-    if jnp.iscomplexobj(c(x)):
+_compiled_step = jax.jit(_stepped)
+_mapped_step = jax.jit(jax.vmap(_stepped, in_axes=(None, 0)))
+
+
+def _steps(figures: Figures, c: Map, x: Tree, dense: np.ndarray, rng: np.random.Generator) -> None:
+    """A step is x − f/‖Pv‖² J†v for the projection P on range(J); two under vmap are each of them alone."""
+    if jnp.iscomplexobj(_image(c, x)):
         return
     problem = problem_around(c, x, 2)
     starts = [x, trees.add_scaled(x, 0.01, drawn(x, rng))]
-    alone = [_stepped(problem, start)[0].point.value for start in starts]
+    ends = [_compiled_step(problem, start) for start in starts]
+    r = vector(_image(c, x)) - _data_around(c, x, 2).ravel()
+    shortest, *_ = np.linalg.lstsq(dense, np.sign(r), rcond=_RANK)
+    along = np.sum(np.abs(r)) / np.sum((dense @ shortest) ** 2)
+    figures.compare("step", vector(ends[0].x), vector(x) - along * shortest, _ITERATED)
     together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)
-    figures.compare("step under jit", jax.jit(_stepped)(problem, x)[0].point.value, alone[0], 1e-8)
-    mapped = jax.vmap(_stepped, in_axes=(None, 0))(problem, together)[0].point.value
-    figures.compare("step under vmap", mapped, jnp.stack(alone), 1e-8)
+    values = np.stack([end.value for end in ends])
+    figures.compare("step under vmap", _mapped_step(problem, together).value, values, 1e-8)
 
 
 def _single(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
     """In single precision everything stays single, and near to double."""
     u = drawn(x, rng)
-    expected = {"float32 image": c(x), "float32 gram": c.gram(x)(u)}
+    expected = _gram(c, x, u)
     with arrays.computing_in(np.dtype(np.float32)):
-        narrow = c.cast(np.dtype(np.float32))
-        found = {"float32 image": narrow(single(x)), "float32 gram": narrow.gram(single(x))(single(u))}
-    for name, value in found.items():
-        figures.compare(name, value, expected[name], SINGLE)
-        figures.require(f"{name} dtype", all(leaf.dtype.itemsize in (4, 8) for leaf in jax.tree.leaves(value)))
+        found = _gram(c.cast(np.dtype(np.float32)), single(x), single(u))
+    for name, value, wide in zip(("float32 image", "float32 gram"), found, expected, strict=True):
+        figures.compare(name, value, wide, SINGLE)
         figures.require(f"{name} dtype", arrays.working_dtype(value) == np.float32)

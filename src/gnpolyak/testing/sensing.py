@@ -40,13 +40,17 @@ def check_sensing(sensing: Sensing, c: Map, x: Tree, *, seed: int = 0) -> dict[s
         z, pullback = sensing.measure(c, point)
         Composite(c, L1(jnp.zeros_like(z)), sensing).check(point)
         v = drawn(z, rng)
-        jacobian = dense(lambda y: sensing.measure(c, y)[0], point)
+        jacobian = dense(_measured, sensing, c, point)
         figures.compare("pullback", vector(pullback(v)), jacobian.T @ vector(v))
-        figures.compare("under jit", jax.jit(lambda s, y: s.measure(c, y)[0])(sensing, point), z)
+        figures.compare("under jit", jax.jit(_measured)(sensing, c, point), z)
         if sensing.needs is IMAGE:
             _linear(figures, sensing, c, point, rng)
         _single(figures, sensing, c, point)
     return figures.judged()
+
+
+def _measured(sensing: Sensing, c: Map, x: Tree) -> jax.Array:
+    return sensing.measure(c, x)[0]
 
 
 def _linear(figures: Figures, sensing: Sensing, c: Map, x: Tree, rng: np.random.Generator) -> None:

@@ -49,11 +49,11 @@ class SymmetricCP(Map):
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
         for n in (2, 3, 4):
             yield cls(n), rng.standard_normal((5, 3))
-            # One column only, a rank that falls short of the columns, and a factor of condition number 100.
-            yield cls(n), rng.standard_normal((4, 1))
-            yield cls(n), rng.standard_normal((4, 1)) @ np.array([[1.0, 0.0]])
-            left, right = (np.linalg.qr(rng.standard_normal((5, 3)))[0][:, :3] for _ in range(2))
-            yield cls(n), left * np.array([1.0, 0.1, 0.01]) @ np.linalg.qr(right[:3])[0] if n == 2 else left
+        # A rank that falls short of the columns, which is a zero column for a tensor; a condition number of 100.
+        for n in (2, 3):
+            yield cls(n), rng.standard_normal((5, 2)) @ np.eye(2, 3)
+        left, right = (np.linalg.qr(rng.standard_normal((d, 3)))[0] for d in (5, 3))
+        yield cls(2), left * np.array([1.0, 0.1, 0.01]) @ right
 
     @property
     def offers(self) -> frozenset[can.Capability]:

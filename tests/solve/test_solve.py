@@ -114,7 +114,7 @@ def test_below_the_stated_lower_bound(case, strategy):
 def test_critical_point_above_the_target():
     """XXᵀ has a zero Jacobian at X = 0."""
     problem = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.eye(3)))
-    res = gnp.minimize(problem, np.zeros((3, 1)), target=0.0)
+    res = gnp.minimize(problem, np.zeros((3, 1)), "gnp", target=0.0)
     assert res.status is gnp.Status.CRITICAL_POINT
     assert res.calls == 1
 
@@ -137,8 +137,9 @@ def test_steps_out_of_the_domain_are_taken_back():
 
 def test_a_domain_that_blocks_the_level_rule_is_not_a_success():
     problem = gnp.composite(lambda x: jnp.where(x > 0.5, x, jnp.nan), gnp.L1(np.array([0.0])))
-    res = gnp.minimize(problem, np.array([1.0]))
+    res = gnp.minimize(problem, np.array([1.0]), "gnp")
     assert res.status is gnp.Status.NON_FINITE
+    assert not gnp.minimize(problem, np.array([1.0])).success
     assert res.value == pytest.approx(0.5, abs=1e-6)
 
 
@@ -172,11 +173,10 @@ def test_failed_linear_solve_is_a_status(case):
     assert res.status is gnp.Status.LINEAR_SOLVE_FAILED
 
 
-def test_the_limit_of_float32_is_certified():
+def test_stalled_at_precision_in_float32():
     case = gnp.instances.tensor_sensing(d=20, r=2, kappa=2.0, dtype=np.float32)
     res = gnp.minimize(case.problem, case.x0, target=0.0, max_calls=5000)
-    assert res.status is gnp.Status.CERTIFIED
-    assert res.certificate.zeros == res.certificate.measurements == 320
+    assert res.status is gnp.Status.STALLED
     assert res.calls < 500
     assert res.x.dtype == np.float32
     assert case.recovery_error(res.x) < 1e-4

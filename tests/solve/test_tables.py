@@ -64,8 +64,8 @@ def test_a_users_rule_sets_the_levels(problem):
 def test_a_configured_rule_instead_of_a_number(problem):
     res = gnp.minimize(problem, np.zeros(3), target=gnp.Level(0.0, patience=8))
     assert res.success
-    assert res.rule == "level"
     assert np.allclose(res.x, TRUTH, atol=1e-9)
+    assert gnp.minimize(problem, np.zeros(3), "gnp", target=gnp.Level(0.0, patience=8), max_calls=5).rule == "level"
 
 
 def test_the_patience_of_a_rule_is_its_own(problem):

@@ -89,7 +89,7 @@ def test_level_goes_back_when_a_step_leaves_the_domain():
     y = np.log(0.5 + 2.0 * t)
     y[::5] += 40.0
     problem = gnp.composite(lambda x, t: jnp.log(x[0] + x[1] * t), gnp.L1(y), args=(t,))
-    res = gnp.minimize(problem, np.array([0.8, 1.5]))
+    res = gnp.minimize(problem, np.array([0.8, 1.5]), "gnp", cuts=5)
     assert np.isnan(res.history.value).any()
     assert res.success
     assert np.allclose(res.x, [0.5, 2.0], atol=1e-8)

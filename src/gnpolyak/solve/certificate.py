@@ -24,7 +24,7 @@ from gnpolyak.steps.weights import ROUNDING, typical
 Push = Callable[..., Array]
 Pull = Callable[..., Tree]
 # What a step of a tenth of each variable may gain of the value, to first order, at a point that is called a minimum.
-ALLOWED = 1e-6
+ALLOWED = 1e-8
 _BOX = 0.1
 # Products of one solve for v, and rounds of clipping and solving again.
 _MOST_PRODUCTS, _MOST_ROUNDS = 60, 12
@@ -32,7 +32,7 @@ _MOST_PRODUCTS, _MOST_ROUNDS = 60, 12
 _CLIP = 0.95
 # A first v this large says that the zero residuals cannot balance the others.
 _HOPELESS = 1e2
-_TOLERANCE = 1e-8
+_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class _Dual(eqx.Module):
 def certify(problem: Composite, x: Tree, tol: float = 0.0) -> Certificate:
     """The certificate of a point, for a problem whose parts were cast and whose penalty offers `RESIDUALS`.
 
-    Residuals up to tol of a typical datum count as zero, and those at rounding in any case; what that may hide is in the
-    bound on the gain.
+    Residuals up to tol of a typical datum count as zero, and those at rounding in any case; what that may hide is in
+    the bound on the gain.
     """
     found = _told(_dual(problem, x, tol), 0)
     if found.holds or not is_small(problem, x):

@@ -51,8 +51,11 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
     A success that rests on the word of a rule for an unknown optimum is none before something certifies it: the lower
     bound, where the value has come to it, or else a dual vector. Where the optimum is known, only that counts.
     """
-    if not np.isfinite(res.value) or res.status not in _CLAIMS or rule.exact:
+    if not np.isfinite(res.value) or res.status not in _CLAIMS:
         return res
+    if rule.exact:
+        # The end of the arithmetic above an optimum that is known.
+        return replace(res, status=Status.STALLED) if res.status is Status.UNCERTIFIED else res
     if run.proved(res.value):
         return replace(res, status=Status.TARGET_REACHED, bound=float(rule.stated()))
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status

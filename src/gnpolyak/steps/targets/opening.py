@@ -30,8 +30,9 @@ class _OpeningAim(eqx.Module):
 class Opening(Target):
     """Another rule, until the method that follows it has brought what it can.
 
-    With a known optimum the opening is over when eight calls have not halved the gap, and with an unknown one when they
-    lowered the value by less than a tenth of its whole fall so far. `Status.HANDED_ON` says so.
+    The opening is over when eight calls have not halved the gap to the optimum, or to the lower bound where only that
+    is known, and, in that case, lowered the value by less than a tenth of its whole fall so far. `Status.HANDED_ON`
+    says so.
 
     Parameters
     ----------
@@ -88,10 +89,9 @@ class Opening(Target):
 
     def _over(self, aim: _OpeningAim) -> Array:
         before = aim.recent[0]
-        if self.exact:
-            slow = aim.best - self.stated() > (before - self.stated()) / 2
-        else:
-            slow = before - aim.best <= _SHARE * (aim.first - aim.best)
+        slow = aim.best - self.stated() > (before - self.stated()) / 2
+        if not self.exact:
+            slow = slow & (before - aim.best <= _SHARE * (aim.first - aim.best))
         return jnp.isfinite(before) & slow
 
     def settled(self, aim: _OpeningAim) -> Array | bool:

@@ -1,5 +1,6 @@
 """The examples and the code in the documents run as they stand, and show what they say."""
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -41,6 +42,21 @@ def test_examples_print_their_result(name, capsys):
 
 def code_blocks(document):
     return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), flags=re.DOTALL)
+
+
+def test_the_line_counts_of_the_guide_are_honest():
+    """Lines that are not blank, of the classes and functions in the first block under each heading."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    for heading, block in re.findall(r"## (Add [^\n]*)\n.*?```python\n(.*?)```", text, flags=re.DOTALL):
+        parts = [node for node in ast.parse(block).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+        lines = [_lines(block, part) for part in parts]
+        claimed = [int(number) for number in re.findall(r"\((\d+)", heading)]
+        assert sum(claimed) == sum(lines), heading
+
+
+def _lines(block, part):
+    first = min([part.lineno, *(decorator.lineno for decorator in part.decorator_list)])
+    return sum(bool(line.strip()) for line in block.splitlines()[first - 1 : part.end_lineno])
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])

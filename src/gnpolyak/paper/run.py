@@ -15,12 +15,24 @@ from gnpolyak.paper.rows import IDENTITY, Trace, identity, recorded
 from gnpolyak.paper.specs import Contender, Curve, Setting
 
 _WARM_UP = 3
+
+
+class LevelMethod(gnp.Auto):
+    """The opening of the default method, followed to its end: the curve of the level rule."""
+
+    def stages(self, problem: gnp.Composite, target: gnp.Target, x: Any) -> Any:
+        return ((self, target),)
+
+    def fallback(self, problem: gnp.Composite, target: gnp.Target, x: Any, status: gnp.Status) -> Any:
+        return ()
+
+
 _METHODS: dict[str, Any] = {
     "gnp": gnp.GNP,
     "gnp-authors": WarmStartedGNP,
     "scaledsm": gnp.ScaledSM,
     "polyak": gnp.Polyak,
-    "auto": gnp.Auto,
+    "auto": LevelMethod,
 }
 _latest: dict[tuple[Setting, int], gnp.instances.Instance] = {}
 

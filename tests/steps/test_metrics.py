@@ -65,9 +65,9 @@ def test_too_few_inner_iterations_show_in_the_true_residual():
 
 def test_auto_takes_the_closed_form_then_dense_then_lsmr():
     small = gnp.composite(lambda x: x**2, gnp.L1(np.ones(4)))
-    large = gnp.composite(lambda x: x**2, gnp.L1(np.ones(100)))
+    large = gnp.composite(lambda x: x**2, gnp.L1(np.ones(400)))
     cp = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.ones((4, 4))))
-    points = (cp, jnp.ones((4, 2))), (small, jnp.ones(4)), (large, jnp.ones(100))
+    points = (cp, jnp.ones((4, 2))), (small, jnp.ones(4)), (large, jnp.ones(400))
     chosen = [as_solver("auto").suited(problem, x) for problem, x in points]
     assert [type(solver) for solver in chosen] == [Closed, Dense, LSMR]
 

@@ -75,6 +75,10 @@ class Composite(eqx.Module):
         """The problem with its numbers in `dtype`, except those that a part was asked to store otherwise."""
         return Composite(self.map.cast(dtype), self.penalty.cast(dtype), self.sensing.cast(dtype))
 
+    def whitened(self) -> Composite:
+        """The problem in a variable in which its measurements treat all directions alike; itself where x is one."""
+        return Composite(self.map, self.penalty, self.sensing.whitened())
+
     @property
     def label(self) -> str:
         """How errors and summaries call this problem."""

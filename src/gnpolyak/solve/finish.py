@@ -61,7 +61,7 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
     if not run.problem.penalty.has(RESIDUALS):
         return replace(res, status=taken_back)
-    certificate = certify(run.problem, jax.tree.map(jax.numpy.asarray, res.x), float(rule.tol))
+    certificate = certify(run.problem, res.state.best.x, float(rule.tol))
     run.note(certificate.products)
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
@@ -74,10 +74,9 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
 
     Where it cannot be certified the end in noise stands, at whatever lower value was found.
     """
-    x = jax.tree.map(jax.numpy.asarray, res.x)
-    if not forms_jacobian(run.problem, x):
+    if not forms_jacobian(run.problem, res.state.best.x):
         return res
-    found = certified(run, rule, run.through(((LeastAbsolute(), rule),), x))
+    found = certified(run, rule, run.through(((LeastAbsolute(), rule),), res.state.best.x))
     return found if found.success else replace(found, status=Status.NOISE)
 
 
@@ -87,7 +86,7 @@ def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
         return res
     if polish and res.status not in _STOPPED:
         res = _polished(run, rule, res)
-    b, r = np.asarray(_data(run.problem, res.x)), np.asarray(_residuals(run.problem, res.x))
+    b, r = np.asarray(_data(run.given, res.x)), np.asarray(_residuals(run.given, res.x))
     res = replace(res, measurements=b.size)
     exact = corrupted(r, b)
     if res.status is not Status.NOISE and exact is not None:
@@ -95,7 +94,7 @@ def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
     if res.status not in (Status.NOISE, Status.CERTIFIED):
         return res
     sigma = noise_scale(r, trees.size(res.x))
-    uncertainty = Uncertainty(run.problem, res.x, sigma)
+    uncertainty = Uncertainty(run.given, res.x, sigma)
     return replace(res, noise=sigma, uncertainty=uncertainty, outliers=np.flatnonzero(np.abs(r) > TUKEY * sigma))
 
 
@@ -105,7 +104,7 @@ def _polished(run: Run, rule: Target, res: Result) -> Result:
     if not isinstance(run.method, Graduated):
         # The optimum itself, with no tolerance: only the end of the arithmetic is to stop this.
         goal = Known(float(rule.stated()), tol=0.0)
-        better = run.through(((Graduated(), goal),), jax.tree.map(jax.numpy.asarray, res.x))
+        better = run.through(((Graduated(), goal),), res.state.best.x)
         better = certified(run, rule, better)
         kept = better if better.value < res.value or better.status is Status.NOISE else replace(res, calls=run.calls)
         status = res.status if res.success else better.status

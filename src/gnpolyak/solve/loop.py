@@ -111,7 +111,11 @@ class Run:
     """One solve on the host: the clock, the history so far, and the reasons to stop that only the host can see."""
 
     problem: Composite
-    convert: Callable[[Tree], Tree]
+    """What is solved; its variable may be another than that of `given`."""
+    given: Composite
+    """What was to be solved."""
+    to_user: Callable[[Tree], Tree]
+    """Arrays as the user's own are."""
     limits: Limits
     interrupted: threading.Event
     observers: Sequence[Callable[[Result], Any]] = ()
@@ -176,6 +180,10 @@ class Run:
         self.seconds += elapsed
         self.calls += taken
         return taken, elapsed, state
+
+    def convert(self, x: Tree) -> Tree:
+        """A point of the loop as the user is to see it."""
+        return self.to_user(self.problem.sensing.back(x))
 
     def note(self, products: int) -> None:
         """Write down calls that led to no other point: their rows repeat the last one."""

@@ -117,12 +117,14 @@ def minimize(
     x, dtype = _checked_start(problem, chosen, x0)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype):
-        chosen = chosen.suited(problem, x)
+        given = problem.cast(dtype)
+        solved = given.whitened() if chosen.whitens else given
+        chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
     with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
         observers = [observer for observer in (callback, report) if observer is not None]
-        rule, cast = rule.suited(chosen.breadth), problem.cast(dtype)
-        run = Run(cast, convert, limits, interrupted, observers, proved=proves(cast, rule, x))
+        rule = rule.suited(chosen.breadth)
+        run = Run(solved, given, convert, limits, interrupted, observers, proved=proves(solved, rule, x))
         res = certified(run, rule, run.through(chosen.stages(run.problem, rule, x), x))
         fallback = chosen.fallback(run.problem, rule, x, res.status)
         if fallback:

@@ -61,6 +61,8 @@ class Method(eqx.Module):
     """The fewest oracle calls that a step takes."""
     leads: ClassVar[bool] = False
     """Whether the method itself decides where to go on from and when to end, and not the target rule."""
+    whitens: ClassVar[bool] = False
+    """Whether it is run in a variable in which the measurements treat all directions alike."""
 
     def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Any]:
         """One oracle call at x, and what else the method wants to know of it."""

@@ -4,7 +4,8 @@ from gnpolyak.base.tables import Table
 from gnpolyak.problem.sensing.base import Sensing
 from gnpolyak.problem.sensing.identity import Identity
 from gnpolyak.problem.sensing.power import PowerSensing
+from gnpolyak.problem.sensing.whitened import Whitened
 
-SENSING: Table[type[Sensing]] = Table("measurements", Identity, PowerSensing)
+SENSING: Table[type[Sensing]] = Table("measurements", Identity, PowerSensing, Whitened)
 
-__all__ = ["SENSING", "Identity", "PowerSensing", "Sensing"]
+__all__ = ["SENSING", "Identity", "PowerSensing", "Sensing", "Whitened"]

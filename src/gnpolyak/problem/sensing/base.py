@@ -37,6 +37,18 @@ class Sensing(Part):
         """Aᵀv as an array like the image: the pullback of these measurements through the map that changes nothing."""
         return self.measure(_UNCHANGED, image)[1](v)
 
+    def whitened(self) -> Sensing:
+        """The same measurements of a variable y in which they treat all directions alike; by default x is one."""
+        return self
+
+    def into(self, x: Tree) -> Tree:
+        """The variable y, where there is one, of a variable x."""
+        return x
+
+    def back(self, y: Tree) -> Tree:
+        """The variable x of a variable y."""
+        return y
+
     def check(self, x: Tree) -> None:
         """Raise InputError when these measurements cannot be taken of the image of x."""
 

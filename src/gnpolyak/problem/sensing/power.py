@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -14,6 +15,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.problem.capabilities import POWER_FORMS, Capability
 from gnpolyak.problem.maps import Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
+from gnpolyak.problem.sensing.whitened import Whitened, roots
 
 
 class PowerSensing(Sensing):
@@ -69,6 +71,10 @@ class PowerSensing(Sensing):
             return plus, pull_plus
         minus, pull_minus = c.power_forms(x, self.q.astype(x.dtype))
         return plus - minus, lambda v: pull_plus(v) - pull_minus(v)
+
+    def whitened(self) -> Sensing:
+        found = roots([self.p] if self.q is None else [self.p, self.q])
+        return self if found is None else Whitened(self, *map(jnp.asarray, found))
 
     def cast(self, dtype: np.dtype) -> Self:
         return self if self.storage is not None else super().cast(dtype)

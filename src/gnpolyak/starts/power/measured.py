@@ -25,7 +25,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.penalties import L1, L2
-from gnpolyak.problem.sensing import PowerSensing
+from gnpolyak.problem.sensing import PowerSensing, Whitened
 from gnpolyak.starts.power import core
 
 # The orders whose success has been measured.
@@ -55,6 +55,8 @@ class Measured:
     map: SymmetricCP
     sensing: PowerSensing
     b: np.ndarray
+    back: Action
+    """From factors in the coordinates of these rows, in which they are isotropic, to the user's."""
 
     @property
     def n(self) -> int:
@@ -142,7 +144,12 @@ def measured(problem: Any) -> tuple[Measured, np.dtype]:
             missing="a signal: with most data zero, x = 0 already explains them",
             advice="check how b was filled, or pass an x0 of your own",
         )
-    return Measured(problem.map, sensing, b), dtype
+    with arrays.computing_in(dtype):
+        isotropic = sensing.whitened()
+        if isinstance(isotropic, Whitened):
+            inverse = isotropic.inverse.astype(sensing.p.dtype)
+            sensing = PowerSensing(sensing.p @ inverse, None if sensing.q is None else sensing.q @ inverse)
+        return Measured(problem.map, sensing, b, lambda x: np.asarray(isotropic.back(x))), dtype
 
 
 def _require_kind(problem: Any) -> None:

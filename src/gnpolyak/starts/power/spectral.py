@@ -55,7 +55,8 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
     ----------
     problem : Composite
         L1 or L2 of `PowerSensing` (with or without q) of `SymmetricCP` with n = 2, 3 or 4. The rows of P and Q
-        should be Gaussian, or near it, with independent entries of one variance.
+        should be Gaussian, or near it. Where their entries are far from independent, or of one variance, a whitened
+        copy of them is worked with.
     rank : int or "auto"
         The number r of factors, or "auto" to use `estimate_rank`.
     seed : int
@@ -101,7 +102,7 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
         r = ranks.estimate(data, rng)[0] if isinstance(rank, str) else int(rank)
         x, residual = _refined(data, r, rng) if r <= data.largest_rank() else _eigenpairs(data, r, rng)
         _warn_if_weak(data, residual, rng)
-    return x.astype(dtype)
+        return data.back(x).astype(dtype)
 
 
 def estimate_rank(problem: Composite, *, seed: int = 0) -> int:

@@ -1,0 +1,29 @@
+"""The fused oracle of measurements before which a change of variable stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jax import Array
+
+from gnpolyak.problem.maps import SymmetricCP
+from gnpolyak.problem.oracles.table import KERNELS, Kernel
+from gnpolyak.problem.penalties import L1
+from gnpolyak.problem.sensing import Whitened
+
+
+class Behind(Kernel):
+    """The kernel of the measurements themselves, at x of y; its subgradient is taken back to y."""
+
+    def serves(self, c: Any, sensing: Any, penalty: Any, x: Array) -> bool:
+        return self._own(c, sensing, penalty).serves(c, sensing.rows, penalty, x)
+
+    def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
+        value, g = self._own(c, sensing, penalty).evaluate(c, sensing.rows, penalty, sensing.back(x))
+        return value, sensing.back(g)
+
+    def _own(self, c: Any, sensing: Any, penalty: Any) -> Kernel:
+        return KERNELS[type(c), type(sensing.rows), type(penalty)]
+
+
+KERNELS.register(SymmetricCP, Whitened, L1)(Behind())

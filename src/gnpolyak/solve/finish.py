@@ -26,7 +26,7 @@ from gnpolyak.steps.weighted import data, forms_jacobian
 from gnpolyak.steps.weights import MAD, TUKEY
 
 # Who was stopped from outside wants an end, and no more work.
-_STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK, Status.CALL_LIMIT}
+STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK, Status.CALL_LIMIT}
 # Ends that a certificate can turn into a success.
 _CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
 # At a sharp solution good residuals are at rounding level and bad ones are not. A factor of 1,000 between two
@@ -84,9 +84,9 @@ def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
     """The result with everything that can be said about its residuals."""
     if not run.problem.penalty.has(RESIDUALS) or not np.isfinite(res.value):
         return res
-    if polish and res.status not in _STOPPED:
+    if polish and res.status not in STOPPED:
         res = _polished(run, rule, res)
-    b, r = np.asarray(_data(run.given, res.x)), np.asarray(_residuals(run.given, res.x))
+    r, b = residuals_and_data(run, res)
     res = replace(res, measurements=b.size)
     exact = corrupted(r, b)
     if res.status is not Status.NOISE and exact is not None:
@@ -96,6 +96,11 @@ def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
     sigma = noise_scale(r, trees.size(res.x))
     uncertainty = Uncertainty(run.given, res.x, sigma)
     return replace(res, noise=sigma, uncertainty=uncertainty, outliers=np.flatnonzero(np.abs(r) > TUKEY * sigma))
+
+
+def residuals_and_data(run: Run, res: Result) -> tuple[np.ndarray, np.ndarray]:
+    """b − A(c(x)) and b, flat."""
+    return np.asarray(_residuals(run.given, res.x)), np.asarray(_data(run.given, res.x))
 
 
 def _polished(run: Run, rule: Target, res: Result) -> Result:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,10 +16,11 @@ from gnpolyak.base.numbers import is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.finish import certified, finish, least_value, proves
+from gnpolyak.solve.growth import grown
 from gnpolyak.solve.loop import Limits, Run, interruptible
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
-from gnpolyak.starts import STARTS
+from gnpolyak.solve.starting import start
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
 from gnpolyak.steps.status import Status
@@ -64,8 +63,9 @@ def minimize(
         methods of the literature ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as
         ``GNP(solver="cg")``.
     rank : int or "auto"
-        The number of factors of a start from the data; ``"auto"`` estimates it (`starts.estimate_rank`). Better too
-        large than too small: the default method can do with surplus factors. Not used when x0 is given.
+        The number of factors of a start from the data. ``"auto"`` begins with an estimate (`starts.estimate_rank`) and
+        adds factors as long as each explains data that the others do not. The default method can do with surplus
+        factors. Not used when x0 is given.
     cuts : int, optional
         How many of the last points each step takes into account, 1 to 10; by default the method's own choice: 5 for
         ``"auto"``, 1 for the methods of the literature.
@@ -113,7 +113,8 @@ def minimize(
     settings = {"tol": tol, "inner": inner, "outer": outer}
     rule = _target_rule(problem, target, lower_bound, strategy, settings)
     limits = Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
-    x0 = _start(problem, rank) if x0 is None else x0
+    grows = x0 is None and rank == "auto"
+    x0 = start(problem, rank) if x0 is None else x0
     x, dtype = _checked_start(problem, chosen, x0)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype):
@@ -125,17 +126,25 @@ def minimize(
         observers = [observer for observer in (callback, report) if observer is not None]
         rule = rule.suited(chosen.breadth)
         run = Run(solved, given, convert, limits, interrupted, observers, proved=proves(solved, rule, x))
-        res = certified(run, rule, run.through(chosen.stages(run.problem, rule, x), x))
-        fallback = chosen.fallback(run.problem, rule, x, res.status)
-        if fallback:
-            again = certified(run, rule, run.through(fallback, x))
-            kept = again if again.success or again.value < res.value else res
-            res = replace(kept, calls=run.calls, history=run.history())
+        res = _solved(run, chosen, rule, x)
+        if grows:
+            res = grown(run, res, lambda x: _solved(run, chosen, rule, x))
         if res.status is Status.NOISE and not polish:
             res = least_value(run, rule, res)
         res = finish(run, rule, res, polish)
         # A method that handed on to another is named with it.
         return res if res.method.startswith(chosen.name) else replace(res, method=f"{chosen.name}: {res.method}")
+
+
+def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
+    """The method's stages from x, and its other way where they ended without a success."""
+    res = certified(run, rule, run.through(method.stages(run.problem, rule, x), x))
+    fallback = method.fallback(run.problem, rule, x, res.status)
+    if not fallback:
+        return res
+    again = certified(run, rule, run.through(fallback, x))
+    kept = again if again.success or again.value < res.value else res
+    return replace(kept, calls=run.calls, history=run.history())
 
 
 def _identity(tree: Tree) -> Tree:
@@ -257,27 +266,3 @@ def _check_callback(callback: Any) -> None:
             missing="something to call",
             advice="pass a function such as lambda res: print(res.calls, res.value)",
         )
-
-
-def _start(problem: Composite, rank: int | str) -> Tree:
-    """A start from the data alone, by the row for the problem's map and sensing or the nearest of their bases."""
-    kinds = product(type(problem.map).__mro__, type(problem.sensing).__mro__)
-    start = next((STARTS[kind] for kind in kinds if kind in STARTS), None)
-    if start is None:
-        known = "; ".join(f"{sensing.__name__} of {c.__name__}" for c, sensing in STARTS)
-        raise InputError(
-            given=f"no x0 for {problem.label}",
-            needed="a start",
-            missing=f"x0: from the data alone only these can be started: {known}",
-            advice="pass x0, of the shape of the variable; a least-squares fit is often near enough",
-        )
-    if "rank" in inspect.signature(start).parameters:
-        return start(problem, rank=rank)
-    if rank != "auto":
-        raise InputError(
-            given=f"rank={rank!r} for {problem.label}",
-            needed="no rank: its start has none to choose",
-            missing="a map with factors",
-            advice="leave out rank",
-        )
-    return start(problem)

@@ -3,8 +3,7 @@
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.sensing.base import Sensing
 from gnpolyak.problem.sensing.identity import Identity
-from gnpolyak.problem.sensing.power import PowerSensing
-from gnpolyak.problem.sensing.whitened import Whitened
+from gnpolyak.problem.sensing.power import PowerSensing, Whitened
 
 SENSING: Table[type[Sensing]] = Table("measurements", Identity, PowerSensing, Whitened)
 

@@ -12,10 +12,11 @@ from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import POWER_FORMS, Capability
 from gnpolyak.problem.maps import Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
-from gnpolyak.problem.sensing.whitened import Whitened, roots
+from gnpolyak.problem.sensing.isotropy import roots
 
 
 class PowerSensing(Sensing):
@@ -87,6 +88,52 @@ class PowerSensing(Sensing):
                 missing="equal dimensions d",
                 advice="check that p (and q) have shape (m, d) and x0 has shape (d, r)",
             )
+
+
+class Whitened(Sensing):
+    """Power measurements whose rows are not isotropic, in the variable Y = Σ^½ X in which they are.
+
+    The metric of a map knows nothing of A. That is no loss where A treats all directions alike, as rows with
+    independent entries do. Rows of covariance Σ do not; but on Y they act like rows of covariance I, and so Y is what
+    is solved for. No row is changed or copied.
+    """
+
+    needs: ClassVar[Capability] = POWER_FORMS
+    rows: PowerSensing
+    """The measurements of X."""
+    root: Array
+    """Σ^½."""
+    inverse: Array
+    """Σ^(−½)."""
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
+        root = np.diag([1.0, 2.0, 3.0, 4.0]) + 0.5
+        rows = PowerSensing(*rng.standard_normal((2, 11, 4)))
+        both = jnp.asarray(root), jnp.asarray(np.linalg.inv(root))
+        yield cls(rows, *both), SymmetricCP(3), rng.standard_normal((4, 2))
+
+    @property
+    def label(self) -> str:
+        return self.rows.label
+
+    def into(self, x: Array) -> Array:
+        """Y of X."""
+        return self.root @ x
+
+    def back(self, y: Array) -> Array:
+        """X of Y."""
+        return self.inverse @ y
+
+    def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+        z, pull = self.rows.measure(c, self.back(x))
+        return z, lambda v: self.back(pull(v))
+
+    def cast(self, dtype: np.dtype) -> Self:
+        return type(self)(self.rows.cast(dtype), self.root.astype(dtype), self.inverse.astype(dtype))
+
+    def check(self, x: Array) -> None:
+        self.rows.check(x)
 
 
 def _floating(storage: Any) -> np.dtype:

@@ -12,7 +12,7 @@ which is why a multiple of dr measurements is enough for tensors too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import equinox as eqx
@@ -25,7 +25,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.penalties import L1, L2
-from gnpolyak.problem.sensing import PowerSensing, Whitened
+from gnpolyak.problem.sensing import PowerSensing, Sensing, Whitened
 from gnpolyak.starts.power import core
 
 # The orders whose success has been measured.
@@ -55,8 +55,8 @@ class Measured:
     map: SymmetricCP
     sensing: PowerSensing
     b: np.ndarray
-    back: Action
-    """From factors in the coordinates of these rows, in which they are isotropic, to the user's."""
+    change: Sensing | None = None
+    """What takes the user's factors to the coordinates of these rows, and back."""
 
     @property
     def n(self) -> int:
@@ -67,6 +67,23 @@ class Measured:
     def d(self) -> int:
         """The dimension."""
         return int(self.sensing.p.shape[1])
+
+    def isotropic(self) -> Measured:
+        """The same in coordinates in which the rows are isotropic, if they are not: a copy of them."""
+        change = self.sensing.whitened()
+        if not isinstance(change, Whitened):
+            return self
+        inverse = change.inverse.astype(self.sensing.p.dtype)
+        rows = [None if stored is None else stored @ inverse for stored in (self.sensing.p, self.sensing.q)]
+        return replace(self, sensing=PowerSensing(*rows), change=change)
+
+    def into(self, x: np.ndarray) -> np.ndarray:
+        """The user's factors in the coordinates of these rows."""
+        return x if self.change is None else np.asarray(self.change.into(x))
+
+    def back(self, x: np.ndarray) -> np.ndarray:
+        """Factors in the coordinates of these rows in the user's."""
+        return x if self.change is None else np.asarray(self.change.back(x))
 
     def moment(self, data: np.ndarray) -> tuple[np.ndarray, Action]:
         """The weights of these data, and their second moment of the measurement vectors."""
@@ -144,12 +161,7 @@ def measured(problem: Any) -> tuple[Measured, np.dtype]:
             missing="a signal: with most data zero, x = 0 already explains them",
             advice="check how b was filled, or pass an x0 of your own",
         )
-    with arrays.computing_in(dtype):
-        isotropic = sensing.whitened()
-        if isinstance(isotropic, Whitened):
-            inverse = isotropic.inverse.astype(sensing.p.dtype)
-            sensing = PowerSensing(sensing.p @ inverse, None if sensing.q is None else sensing.q @ inverse)
-        return Measured(problem.map, sensing, b, lambda x: np.asarray(isotropic.back(x))), dtype
+    return Measured(problem.map, sensing, b), dtype
 
 
 def _require_kind(problem: Any) -> None:

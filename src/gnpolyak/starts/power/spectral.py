@@ -99,6 +99,7 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
     _check_rank(data, rank)
     rng = np.random.default_rng(seed)
     with arrays.computing_in(dtype):
+        data = data.isotropic()
         r = ranks.estimate(data, rng)[0] if isinstance(rank, str) else int(rank)
         x, residual = _refined(data, r, rng) if r <= data.largest_rank() else _eigenpairs(data, r, rng)
         _warn_if_weak(data, residual, rng)
@@ -131,6 +132,7 @@ def estimate_rank(problem: Composite, *, seed: int = 0) -> int:
     data, dtype = measured(problem)
     rng = np.random.default_rng(seed)
     with arrays.computing_in(dtype):
+        data = data.isotropic()
         rank, residual = ranks.estimate(data, rng)
         _warn_if_weak(data, residual, rng)
     return rank

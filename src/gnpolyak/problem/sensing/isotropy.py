@@ -1,67 +1,23 @@
-"""Power measurements whose rows are not isotropic, in the variable in which they are.
-
-The metric of a map knows nothing of A. That is no loss where A treats all directions alike, as rows with independent
-entries do. Rows of covariance Σ do not; but on Y = Σ^½ X they act like rows of covariance I, and so Y is what is solved
-for. No row is changed or copied.
-"""
+"""Whether rows are isotropic, and Σ^½ of those that are not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Self
+from collections.abc import Sequence
 
 import numpy as np
 from jax import Array
-
-from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import POWER_FORMS, Capability
-from gnpolyak.problem.maps import Map
-from gnpolyak.problem.sensing.base import Sensing
 
 # Rows looked at, for each entry of a row, and those that Σ is made of. Isotropic ones give condition numbers of 9, 2.
 _LOOKED_AT, _USED = 4, 32
 # Steps of Lanczos' method, which tell the condition number of a spectrum without gaps to a fifth.
 _STEPS = 20
-# How many times the condition number may exceed that of isotropic rows: at 2 the other way takes half as many calls again.
+# How many times the condition number may exceed that of isotropic rows; beyond, unwhitened solves take half as many
+# calls again and more.
 _ALLOWED = 2.0
 # Up to this dimension Σ is formed (128 MB) and factorised (half a minute).
 _LARGEST = 4000
 # Directions that the rows do not see are left as they are: below this share of the largest variance.
 _UNSEEN = 1e-12
-
-
-class Whitened(Sensing):
-    """Power measurements of the image of Y = Σ^½ X, which are those of X."""
-
-    needs: ClassVar[Capability] = POWER_FORMS
-    rows: Sensing
-    """The measurements of X."""
-    root: Array
-    """Σ^½."""
-    inverse: Array
-    """Σ^(−½)."""
-
-    @property
-    def label(self) -> str:
-        return self.rows.label
-
-    def into(self, x: Array) -> Array:
-        """Y of X."""
-        return self.root @ x
-
-    def back(self, y: Array) -> Array:
-        """X of Y."""
-        return self.inverse @ y
-
-    def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-        z, pull = self.rows.measure(c, self.back(x))
-        return z, lambda v: self.back(pull(v))
-
-    def cast(self, dtype: np.dtype) -> Self:
-        return type(self)(self.rows.cast(dtype), self.root.astype(dtype), self.inverse.astype(dtype))
-
-    def check(self, x: Array) -> None:
-        self.rows.check(x)
 
 
 def roots(stored: Sequence[Array]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -99,7 +55,7 @@ def _condition(rows: np.ndarray) -> float:
     """The condition number of Σ pᵢpᵢᵀ from below, by Lanczos' method."""
     rng = np.random.default_rng(0)
     d = rows.shape[1]
-    v = rng.standard_normal(d)
+    v = np.asarray(rng.standard_normal(d))
     basis = np.empty((d, 0))
     for _ in range(min(_STEPS, d)):
         # Twice is enough to keep the basis orthonormal.
@@ -108,8 +64,7 @@ def _condition(rows: np.ndarray) -> float:
         length = np.linalg.norm(v)
         if not length > 0:
             break
-        v = v / length
-        basis = np.column_stack([basis, v])
-        v = rows.T @ (rows @ v)
+        basis = np.column_stack([basis, v / length])
+        v = rows.T @ (rows @ basis[:, -1])
     values = np.linalg.svd(rows @ basis, compute_uv=False) ** 2
     return float(values[0] / max(values[-1], np.finfo(float).eps * values[0]))

@@ -1,0 +1,72 @@
+"""The rank that grows by itself: factors are added as long as the residuals say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gnpolyak.base import trees
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import RESIDUALS
+from gnpolyak.solve.finish import STOPPED, corrupted, noise_scale, residuals_and_data
+from gnpolyak.solve.loop import Run
+from gnpolyak.solve.result import Result
+from gnpolyak.starts import LARGER, row_for
+from gnpolyak.steps.status import Status
+from gnpolyak.steps.weights import TUKEY
+
+
+def grown(run: Run, res: Result, solve: Callable[[Tree], Result]) -> Result:
+    """The result with as many factors as make the residuals fall.
+
+    Exact data end it by being fitted. In noise one factor too many is tried: it explains no more than it would of any
+    noise, and is dropped.
+    """
+    larger = row_for(LARGER, run.given)
+    while larger is not None and not _explained(run, res):
+        x = larger(run.given, np.asarray(res.x))
+        if x is None:
+            break
+        more = solve(run.problem.sensing.into(jax.tree.map(jnp.asarray, x)))
+        better = _explains_more(run, more, res)
+        kept = more if better else res
+        res = replace(kept, calls=run.calls, history=run.history())
+        if not better:
+            break
+    return res
+
+
+def _explained(run: Run, res: Result) -> bool:
+    """Whether nothing is left to explain, or nothing more is to be done."""
+    if res.status in STOPPED or not np.isfinite(res.value) or not run.given.penalty.has(RESIDUALS):
+        return True
+    return corrupted(*residuals_and_data(run, res)) is not None
+
+
+def _explains_more(run: Run, more: Result, res: Result) -> bool:
+    """Whether the larger rank is worth its variables by the Bayesian information criterion, with Tukey's loss.
+
+    Twice the loss falls by about one for each variable that fits noise, and by more if the best of many are chosen:
+    ln m for each is asked for, of m data. The loss is bounded, so no outlier takes part in it.
+    """
+    before, after = (np.abs(_residuals(run, each)) for each in (res, more))
+    sizes = [trees.size(each.x) for each in (res, more)]
+    scale = max(noise_scale(after, sizes[1]), np.finfo(after.dtype).tiny)
+    fall = np.sum(_loss(before / scale)) - np.sum(_loss(after / scale))
+    return bool(2 * fall > (sizes[1] - sizes[0]) * np.log(before.size))
+
+
+def _loss(u: np.ndarray) -> np.ndarray:
+    """Tukey's loss, u²/2 for small u and constant for outliers."""
+    inside = 1 - np.minimum(u / TUKEY, 1.0) ** 2
+    return TUKEY**2 / 6 * (1 - inside**3)
+
+
+def _residuals(run: Run, res: Result) -> np.ndarray:
+    """Those of the efficient estimate in noise, where the minimiser of the value makes as many as it can zero."""
+    x = run.convert(res.state.point.x) if res.status is Status.NOISE else res.x
+    return residuals_and_data(run, replace(res, x=x))[0]

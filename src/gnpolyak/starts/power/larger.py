@@ -1,0 +1,51 @@
+"""One factor more, from what the others leave unexplained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gnpolyak.base import arrays
+from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.maps import SymmetricCP
+from gnpolyak.problem.sensing import PowerSensing
+from gnpolyak.starts.power import core
+from gnpolyak.starts.power.measured import measured
+from gnpolyak.starts.table import LARGER
+
+# Directions in which the new factor is looked for: the moment of what is left shows it among the first.
+_FRESH = 4
+
+
+@LARGER.register(SymmetricCP, PowerSensing)
+def larger(problem: Composite, x: np.ndarray, *, seed: int = 0) -> np.ndarray | None:
+    """X with one column more, the factor that explains most of b − A(c(X)) in the l1 sense.
+
+    A small factor, which the data do not show beside large ones, is what their residuals show when those are fitted.
+
+    Parameters
+    ----------
+    problem : Composite
+        As for `spectral`.
+    x : ndarray
+        Factors that do not explain the data.
+    seed : int
+        Seed of the few random numbers used.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        X of shape (d, r + 1), in the problem's floating type; None where that rank is too large for the data.
+    """
+    data, dtype = measured(problem)
+    if x.shape[1] + 1 > data.largest_rank():
+        return None
+    rng = np.random.default_rng(seed)
+    with arrays.computing_in(dtype):
+        data = data.isotropic()
+        left = data.residual(data.into(np.asarray(x, np.float64)))[0]
+        fresh = data.leading(left, _FRESH, rng)[1]
+        tensor = replace(data, b=left).fit(fresh, left, rng)
+        column = data.back(fresh @ core.factors(tensor, 1, rng))
+    return np.column_stack([x, column]).astype(dtype)

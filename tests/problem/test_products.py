@@ -44,7 +44,7 @@ def problem_of(p, q, x, n):
 
 @centred
 @pytest.mark.parametrize(("m", "d"), SHAPES)
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, 3, 4])
 def test_agree_with_numpy_on_any_shape(m, d, n, centred):
     for r in RANKS:
         args = case(m, d, r, centred)
@@ -63,9 +63,9 @@ def test_the_oracle_without_q(m, d, n):
 
 @centred
 @pytest.mark.parametrize("n", [2, 3, 4])
-@pytest.mark.parametrize("d", [7, 8, 9, 17])
+@pytest.mark.parametrize("d", [8, 17])
 def test_a_problem_hands_out_what_xla_would(d, n, centred):
-    for r in range(1, 9):
+    for r in (1, 5, 8):
         p, q, x, z, w = case(41, d, r, centred)
         problem = problem_of(p, q, x, n)
 
@@ -142,11 +142,11 @@ def test_inside_vmap_and_while(centred):
     p, q, x, z, w = case(300, 20, 3, centred)
     batch = np.stack([z, -2 * z, x])
     with arrays.computing_in(np.dtype(np.float64)):
-        problem = problem_of(p, q, x, 3)
-        many = jax.jit(lambda problem, x, w: jax.vmap(lambda z: problem.linearised(x).product(z, w))(batch))
-        at = jax.jit(jax.vmap(lambda x: problem.linearised(x).product(z, w)))(batch)
-        loop = jax.jit(lambda z: jax.lax.fori_loop(0, 2, lambda _, z: problem.linearised(x).product(z, w)[1], z))
-        found, twice = many(problem, x, w), loop(z)
+        problem, point, direction = problem_of(p, q, x, 3), jnp.asarray(x), jnp.asarray(z)
+        found = jax.jit(jax.vmap(lambda z: problem.linearised(point).product(z, w)))(batch)
+        at = jax.jit(jax.vmap(lambda x: problem.linearised(x).product(direction, w)))(batch)
+        go = problem.linearised(point).product
+        twice = jax.jit(lambda z: jax.lax.fori_loop(0, 2, lambda _, z: go(z, w)[1], z))(direction)
     for k in range(3):
         assert_close([part[k] for part in found], expected(p, q, x, batch[k], w, 3)[1:3], 1e-12)
         assert_close([part[k] for part in at], expected(p, q, batch[k], z, w, 3)[1:3], 1e-12)

@@ -25,9 +25,9 @@ INSIDE = {
     "steps": [
         {"status"},
         {"linear", "cuts", "targets", "weights"},
-        {"metrics"},
+        {"metrics", "weighted"},
         {"methods"},
-        {"graduated"},
+        {"graduated", "least_absolute"},
         {"named"},
         {"iteration"},
     ],

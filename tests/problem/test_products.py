@@ -165,6 +165,28 @@ def test_who_differentiates_gets_xlas_derivative(centred):
 
 
 @centred
+def test_what_other_devices_compute(centred):
+    """The derivative is taken of the branch that XLA serves: it comes with that branch's values."""
+    p, q, x, z, w = case(60, 9, 2, centred)
+    problem = problem_of(p, q, x, 3)
+
+    def found(x, z, w):
+        products = problem.linearised(x)
+        return problem.measure(x), *products.product(z, w), products.pull(w)
+
+    def plain(x, z, w):
+        products = linearised(problem.map, problem.sensing, x)
+        return problem.sensing.measure(problem.map, x)[0], *products.product(z, w), products.pull(w)
+
+    with arrays.computing_in(np.dtype(np.float64)):
+        at = tuple(map(jnp.asarray, (x, z, w)))
+        values, slopes = jax.jvp(found, at, at)
+        expected_slopes = jax.jvp(plain, at, at)[1]
+    assert_close(values, expected(p, q, x, z, w, 3), 1e-12)
+    assert_close(slopes, expected_slopes, 1e-12)
+
+
+@centred
 def test_one_trace_serves_a_gpu_without_the_kernel(centred):
     p, q, x, z, w = case(60, 9, 2, centred)
     with arrays.computing_in(np.dtype(np.float64)):

@@ -1,8 +1,8 @@
 // The passes over a range of measurement rows: what every instruction set's kernel computes.
 //
 //   y = p·X, u = q·X       forward products of a block of rows, with the block then in cache
-//   weights of each row    from its products: what `L1`, `Forms` and `Product` differ in
-//   G += p y − q u         adjoint, from the rows still in cache
+//   y, u ← weights         of each row, from its products: what `L1`, `Forms` and `Product` differ in
+//   G += p y + q u         adjoint, from the rows still in cache
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@ from gnpolyak.problem import capabilities
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.composite import Composite, Point, composite
 from gnpolyak.problem.maps import AutodiffMap, LowRank, Map, SymmetricCP
-from gnpolyak.problem.oracles import Kernel, native
+from gnpolyak.problem.oracles import Kernel, Products, native
 from gnpolyak.problem.penalties import L1, L2, CustomPenalty, Penalty
 from gnpolyak.problem.sensing import Identity, PowerSensing, Sensing
 from gnpolyak.solve import tables
@@ -52,6 +52,7 @@ __all__ = [
     "Point",
     "Polyak",
     "PowerSensing",
+    "Products",
     "Proposal",
     "Restart",
     "Result",

@@ -1,9 +1,5 @@
 """The fused oracle against NumPy and against XLA."""
 
-import os
-import subprocess
-import sys
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,28 +8,8 @@ import pytest
 import gnpolyak as gnp
 from gnpolyak.base import arrays
 from gnpolyak.problem.oracles import native
-from gnpolyak.problem.oracles.native import build, oracle
-
-needs_library = pytest.mark.skipif(
-    not native.status().available or jax.default_backend() != "cpu", reason=f"no fused oracle: {native.status().reason}"
-)
-# m and d: single entries, sizes around vector and block lengths, and more rows than one chunk.
-SHAPES = [(1, 1), (1, 100), (3, 7), (5, 8), (127, 9), (129, 16), (130, 31), (513, 64), (1031, 100), (97, 257)]
-RANKS = [1, 2, 3, 4, 5, 6, 7, 8, 13, 32]
-
-
-def data(m, d, r, seed=0):
-    rng = np.random.default_rng([seed, m, d, r])
-    p, q = rng.standard_normal((2, m, d))
-    return p, q, rng.standard_normal(m), rng.standard_normal((d, r)) / np.sqrt(d)
-
-
-def by_numpy(p, q, b, x, n):
-    p, q = p.astype(x.dtype), q.astype(x.dtype)
-    y, u = p @ x, q @ x
-    residual = (y**n).sum(1) - (u**n).sum(1) - b
-    sign = np.sign(residual)[:, None]
-    return np.abs(residual).sum(), n * (p.T @ (sign * y ** (n - 1)) - q.T @ (sign * u ** (n - 1)))
+from gnpolyak.problem.oracles.native import build, library
+from passes import RANKS, SHAPES, assert_close, by_numpy, data, needs_library, python
 
 
 def fused(p, q, b, x, n):
@@ -46,12 +22,6 @@ def by_xla(problem, x):
     """The parts one after the other, as they are evaluated where no kernel serves."""
     z, pullback = problem.sensing.measure(problem.map, x)
     return problem.penalty.value(z), pullback(problem.penalty.subgradient(z))
-
-
-def assert_close(found, expected, rtol):
-    for a, b in zip(found, expected, strict=True):
-        a, b = np.asarray(a), np.asarray(b)  # noqa: PLW2901
-        assert np.abs(a - b).max() <= rtol * np.abs(b).max()
 
 
 @needs_library
@@ -145,13 +115,13 @@ def test_a_thread_count_of_zero_is_refused():
 @pytest.mark.parametrize("text", ["0", "two", "1.5"])
 def test_a_bad_thread_count_in_the_environment_is_named(text, monkeypatch):
     monkeypatch.setenv("GNPOLYAK_NUM_THREADS", text)
-    oracle.load.cache_clear()
+    library.load.cache_clear()
     try:
         with pytest.raises(gnp.InputError, match="GNPOLYAK_NUM_THREADS="):
             native.status()
     finally:
         monkeypatch.undo()
-        oracle.load.cache_clear()
+        library.load.cache_clear()
         native.set_num_threads(None)
 
 
@@ -197,26 +167,26 @@ def test_one_trace_serves_a_gpu_without_the_kernel():
 
 
 SNIPPET = """
-import sys; sys.path.insert(0, {tests!r})
-from test_native import assert_close, by_numpy, data, fused
+import jax, numpy as np
+from passes import assert_close, by_numpy, data, measured, pulled, pushed
 from gnpolyak.problem.oracles import native
+jax.config.update("jax_enable_x64", True)
 for m, d, r in ((1, 1, 1), (3, 3, 4), (130, 31, 7), (257, 100, 12)):
-    assert_close(fused(*data(m, d, r), 3), by_numpy(*data(m, d, r), 3), 1e-12)
+    p, q, b, x = data(m, d, r)
+    for q in (q, None):
+        assert_close(native.power_l1(p, q, b, x, 3), by_numpy(p, q, b, x, 3), 1e-12)
+        values, slopes = native.power_forms(p, q, x, 3)
+        s = pushed(p, q, x, 3, 2 * x)
+        found = values, *native.power_product(p, q, slopes, 2 * x, b)
+        assert_close(found, (measured(p, q, x, 3), s, pulled(p, q, x, 3, b * s)), 1e-12)
 print(native.status().instruction_set)
 """
-
-
-def python(code, **variables):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 @needs_library
 @pytest.mark.parametrize("isa", ["baseline", "avx2"])
 def test_older_processors(isa):
-    served = python(SNIPPET.format(tests=os.path.dirname(__file__)), GNPOLYAK_ISA=isa)
+    served = python(SNIPPET, GNPOLYAK_ISA=isa)
     assert served == isa or (isa == "avx2" and served == "baseline")
 
 

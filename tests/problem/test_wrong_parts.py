@@ -105,3 +105,26 @@ def test_a_wrong_kernel_is_found(monkeypatch):
     monkeypatch.setitem(gnp.tables.kernels, (Square, gnp.Identity, gnp.L1), Doubled())
     with pytest.raises(AssertionError, match=r"value: 1, .*subgradient: 1,"):
         gnp.testing.check_kernel(gnp.composite(Square(), gnp.L1(np.ones(3))), POINT)
+
+
+class Careless(gnp.Kernel):
+    """A right oracle with wrong measurements, and products that are each wrong in another way."""
+
+    def evaluate(self, c, sensing, penalty, x):
+        r = x * x - penalty.b
+        return jnp.sum(jnp.abs(r)), 2 * x * jnp.sign(r)
+
+    def measure(self, c, sensing, penalty, x):
+        return 2 * x * x
+
+    def linearised(self, c, sensing, penalty, x):
+        return gnp.Products(
+            push=lambda z: 4 * x * z, pull=lambda v: 6 * x * v, product=lambda z, w: (8 * x * z, w * 12 * x * x * z)
+        )
+
+
+def test_wrong_products_are_found(monkeypatch):
+    monkeypatch.setitem(gnp.tables.kernels, (Square, gnp.Identity, gnp.L1), Careless())
+    found = r"conform: measure: 1, .*push: 1, .*pull: 2, .*product, pushed: 3, .*product, pulled: 2"
+    with pytest.raises(AssertionError, match=found):
+        gnp.testing.check_kernel(gnp.composite(Square(), gnp.L1(np.ones(3))), POINT)

@@ -15,7 +15,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.maps import AutodiffMap, Map
-from gnpolyak.problem.oracles import KERNELS, Kernel
+from gnpolyak.problem.oracles import KERNELS, Kernel, Products, linearised
 from gnpolyak.problem.penalties import Penalty
 from gnpolyak.problem.sensing import Identity, Sensing
 
@@ -58,6 +58,20 @@ class Composite(eqx.Module):
         z, pullback = self.sensing.measure(self.map, x)
         v = self.penalty.subgradient(z)
         return Point(x, self.penalty.value(z), pullback(v), v)
+
+    def measure(self, x: Tree) -> Array:
+        """The measurements A(c(x)) alone."""
+        kernel = self.kernel(x)
+        if kernel is not None:
+            return kernel.measure(self.map, self.sensing, self.penalty, x)
+        return self.sensing.measure(self.map, x)[0]
+
+    def linearised(self, x: Tree) -> Products:
+        """The products with AJ at x, and its adjoint, linearised once for many of them."""
+        kernel = self.kernel(x)
+        if kernel is not None:
+            return kernel.linearised(self.map, self.sensing, self.penalty, x)
+        return linearised(self.map, self.sensing, x)
 
     def kernel(self, x: Tree) -> Kernel | None:
         """The fused oracle that serves this problem at x, if there is one."""

@@ -17,12 +17,12 @@ from jax import Array, lax
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.oracles import Products
 from gnpolyak.steps.least_absolute import least_absolute
-from gnpolyak.steps.weighted import data, forms_jacobian, is_small, jacobian, linearised, metric, ratio
+from gnpolyak.steps.weighted import data, forms_jacobian, is_small, jacobian, metric, ratio
 from gnpolyak.steps.weights import ROUNDING, typical
 
-Push = Callable[..., Array]
-Pull = Callable[..., Tree]
+Precondition = Callable[[Tree], Tree]
 # What a step of a tenth of each variable may gain of the value, to first order, at a point that is called a minimum.
 ALLOWED = 1e-8
 _BOX = 0.1
@@ -106,8 +106,7 @@ def _split(problem: Composite, x: Tree, tol: Array | float) -> tuple[Array, Arra
     Judged by that size: the widest gap between residuals would do for neither points that are 1e-7 off nor data with
     outliers of 1e20.
     """
-    z, _ = problem.sensing.measure(problem.map, x)
-    r = problem.penalty.residuals(z).ravel()
+    r = problem.penalty.residuals(problem.measure(x)).ravel()
     unit = typical(data(problem, x))
     return r, jnp.abs(r) <= jnp.maximum(ROUNDING * jnp.finfo(r.dtype).eps, tol) * unit, unit
 
@@ -116,12 +115,12 @@ def _split(problem: Composite, x: Tree, tol: Array | float) -> tuple[Array, Arra
 def _dual(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     """The smallest v on the zero residuals that balances the signs of the others."""
     r, zero, unit = _split(problem, x, tol)
-    push, pull, precondition = _actions(problem, x, zero)
+    products, precondition = _actions(problem, x, zero)
     fixed = jnp.where(zero, 0.0, jnp.sign(r))
-    free, whole, products = _balanced(zero.astype(r.dtype), fixed, push, pull, precondition)
-    g = pull(fixed + free)
+    free, whole, count = _balanced(zero.astype(r.dtype), fixed, products, precondition)
+    g = products.pull(fixed + free)
     left = jnp.sqrt(jnp.maximum(ratio(trees.dot(g, precondition(g)), whole), 0.0))
-    return _judged(x, r, fixed + free, zero, g, unit, left, products + 2)
+    return _judged(x, r, fixed + free, zero, g, unit, left, count + 2)
 
 
 @jax.jit
@@ -152,14 +151,11 @@ def _judged(x: Tree, r: Array, v: Array, zero: Array, g: Tree, unit: Array, left
     )
 
 
-def _actions(
-    problem: Composite, x: Tree, zero: Array
-) -> tuple[Callable[..., Array], Callable[..., Tree], Callable[..., Tree]]:
-    """AJ, its adjoint, and what preconditions (AJ)ᵀAJ on the zero residuals."""
+def _actions(problem: Composite, x: Tree, zero: Array) -> tuple[Products, Precondition]:
+    """The products with AJ, and what preconditions (AJ)ᵀAJ on the zero residuals."""
     if not forms_jacobian(problem, x):
-        push, pull = linearised(problem, x)
         closed = metric(problem, x)
-        return push, pull, lambda g: closed(g, 0.0)
+        return problem.linearised(x), lambda g: closed(g, 0.0)
     matrix, unravel = jacobian(problem, x)
     kept = jnp.where(zero[:, None], matrix, 0.0)
     column = jnp.linalg.norm(kept, axis=0)
@@ -172,24 +168,25 @@ def _actions(
         half = jax.scipy.linalg.solve_triangular(triangle, trees.ravel(g)[0] / column, trans="T")
         return unravel(jax.scipy.linalg.solve_triangular(triangle, half) / column)
 
-    return lambda u: matrix @ trees.ravel(u)[0], lambda v: unravel(matrix.T @ v), inverse
+    return Products.of(lambda u: matrix @ trees.ravel(u)[0], lambda v: unravel(matrix.T @ v)), inverse
 
 
-def _balanced(zero: Array, fixed: Array, push: Push, pull: Pull, precondition: Pull) -> tuple[Array, Array, Array]:
+def _balanced(zero: Array, fixed: Array, products: Products, precondition: Precondition) -> tuple[Array, Array, Array]:
     """v on the zero residuals with (AJ)ᵀ(fixed + v) = 0, as small as it can be found; ‖(AJ)ᵀfixed‖²; the products."""
-    start = pull(fixed)
+    start = products.pull(fixed)
     whole = trees.dot(start, precondition(start))
 
     def corrected(v: Array) -> tuple[Array, Array]:
         """V and the smallest change that balances it, by conjugate gradients."""
-        g = trees.scale(-1.0, pull(fixed + v))
+        g = trees.scale(-1.0, products.pull(fixed + v))
         y = precondition(g)
 
         def iterate(s: tuple[Array, Tree, Tree, Array, Array]) -> tuple[Array, Tree, Tree, Array, Array]:
             change, residual, direction, rho, count = s
-            p = zero * push(direction)
+            pushed, pulled = products.product(direction, zero)
+            p = zero * pushed
             t = ratio(rho, jnp.sum(p * p))
-            residual = trees.add_scaled(residual, -t, pull(p))
+            residual = trees.add_scaled(residual, -t, pulled)
             y = precondition(residual)
             new = trees.dot(residual, y)
             new = jnp.where(t > 0, new, 0.0)
@@ -203,14 +200,14 @@ def _balanced(zero: Array, fixed: Array, push: Push, pull: Pull, precondition: P
         return v + change, count + 1
 
     def again(s: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        v, products, rounds = s
+        v, count, rounds = s
         v, more = corrected(jnp.clip(v, -_CLIP, _CLIP))
-        return v, products + more, rounds + 1
+        return v, count + more, rounds + 1
 
     def outside(s: tuple[Array, Array, Array]) -> Array:
         largest = jnp.max(jnp.abs(s[0]), initial=0.0)
         return (s[2] == 0) | ((largest > 1) & (largest < _HOPELESS) & (s[2] < _MOST_ROUNDS))
 
     none = jnp.zeros((), jnp.int32)
-    v, products, _ = lax.while_loop(outside, again, (jnp.zeros_like(fixed), none, none))
-    return v, whole, products
+    v, count, _ = lax.while_loop(outside, again, (jnp.zeros_like(fixed), none, none))
+    return v, whole, count

@@ -137,7 +137,7 @@ def _typical(b: np.ndarray) -> float:
 
 @jax.jit
 def _residuals(problem: Composite, x: Tree) -> Array:
-    return problem.penalty.residuals(problem.sensing.measure(problem.map, x)[0]).ravel()
+    return problem.penalty.residuals(problem.measure(x)).ravel()
 
 
 @jax.jit

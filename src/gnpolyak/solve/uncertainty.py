@@ -19,7 +19,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
-from gnpolyak.steps.weighted import linearised, metric
+from gnpolyak.steps.weighted import metric
 from gnpolyak.steps.weights import TUKEY
 
 # The relative tolerance of a system for a direction: standard errors are not asked for to more digits.
@@ -62,7 +62,7 @@ class Uncertainty:
 
 def _influence(problem: Composite, x: Tree, sigma: float) -> tuple[Array, Array]:
     """Which data count as good, and τ²."""
-    r = problem.penalty.residuals(problem.sensing.measure(problem.map, x)[0]).ravel()
+    r = problem.penalty.residuals(problem.measure(x)).ravel()
     u = jnp.minimum(jnp.abs(r) / (TUKEY * sigma), 1.0)
     good = u < 1
     psi, slope = r * (1 - u * u) ** 2, (1 - u * u) * (1 - 5 * u * u)
@@ -90,9 +90,9 @@ def _whole(problem: Composite, x: Tree, sigma: float) -> Array:
 def _solved(problem: Composite, x: Tree, direction: Tree, sigma: float) -> Tree:
     """τ² (JᵀAᵀAJ)†d, by conjugate gradients in the metric of the map."""
     good, scale = _influence(problem, x, sigma)
-    push, pull = linearised(problem, x)
+    product, kept = problem.linearised(x).product, good.astype(scale.dtype)
     precondition = metric(problem, x)
     solution, _ = jax.scipy.sparse.linalg.cg(
-        lambda z: pull(jnp.where(good, push(z), 0.0)), direction, tol=_TOLERANCE, M=lambda g: precondition(g, 0.0)
+        lambda z: product(z, kept)[1], direction, tol=_TOLERANCE, M=lambda g: precondition(g, 0.0)
     )
     return trees.scale(scale, solution)

@@ -46,7 +46,7 @@ class Trial(eqx.Module):
 
 def residuals_at(problem: Composite, x: Tree) -> tuple[Point, Array]:
     """A point without a subgradient, and its residuals b − A(c(x)), flat."""
-    z, _ = problem.sensing.measure(problem.map, x)
+    z = problem.measure(x)
     return Point(x, problem.penalty.value(z), None), problem.penalty.residuals(z).ravel()
 
 
@@ -60,13 +60,6 @@ def is_small(problem: Composite, x: Tree) -> bool:
     size = trees.size(x)
     rows = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0]).size
     return size <= LARGEST_DENSE_VARIABLE and size * rows <= LARGEST_DENSE_JACOBIAN
-
-
-def linearised(problem: Composite, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
-    """The actions z ↦ AJz, flat, and its adjoint."""
-    z, push = jax.linearize(lambda y: problem.sensing.measure(problem.map, y)[0], x)
-    pull = trees.adjoint(lambda v: jax.linear_transpose(push, x)(v)[0])
-    return lambda u: push(u).ravel(), lambda v: pull(v.reshape(z.shape))
 
 
 def metric(problem: Composite, x: Tree) -> Callable[[Tree, Array | float], Tree]:
@@ -111,11 +104,11 @@ def conjugate_gradient(problem: Composite, x: Tree, system: Weighted, budget: Ar
 
     α, the gain of W^½A along the first direction, brings μ from the units of JᵀJ to those of the system.
     """
-    push, pull = linearised(problem, x)
+    products = problem.linearised(x)
     precondition = metric(problem, x)
     most = jnp.minimum(_MOST_PRODUCTS if problem.map.has(GRAM_PINV) else _MOST_UNPRECONDITIONED, budget)
     w = system.w
-    g = pull(w * system.r)
+    g = products.pull(w * system.r)
     known = jnp.maximum(system.damping, 0.0)
     first = precondition(g, known)
     rho = trees.dot(g, first)
@@ -125,11 +118,11 @@ def conjugate_gradient(problem: Composite, x: Tree, system: Weighted, budget: Ar
     least = jnp.where(system.apart, 1e-2, 1e-1) ** 2 * rho
 
     def iterate(s: _CG) -> _CG:
-        pushed = push(s.direction)
+        pushed, pulled = products.product(s.direction, w)
         energy, length = jnp.sum(w * pushed * pushed), trees.dot(s.direction, s.direction)
         gain = jnp.where(s.products == 0, ratio(energy, s.rho - known * length), s.gain)
         t = ratio(s.rho, energy + gain * damping * length)
-        fall = trees.add_scaled(pull(w * pushed), gain * damping, s.direction)
+        fall = trees.add_scaled(pulled, gain * damping, s.direction)
         residual = trees.add_scaled(s.residual, -t, fall)
         y = precondition(residual, known)
         new = trees.dot(residual, y)

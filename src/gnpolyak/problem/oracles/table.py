@@ -9,6 +9,7 @@ from jax import Array
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Map
+from gnpolyak.problem.oracles.products import Products, linearised
 from gnpolyak.problem.penalties import Penalty
 from gnpolyak.problem.sensing import Sensing
 
@@ -26,6 +27,14 @@ class Kernel(abc.ABC):
     @abc.abstractmethod
     def evaluate(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> tuple[Array, Tree]:
         """The value and a subgradient at x."""
+
+    def measure(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> Array:
+        """The measurements A(c(x)); from the parts, unless a kernel is faster."""
+        return sensing.measure(c, x)[0]
+
+    def linearised(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> Products:
+        """The products with AJ at x; from the parts, unless a kernel is faster."""
+        return linearised(c, sensing, x)
 
 
 KERNELS: Table[Kernel] = Table("fused oracles")

@@ -7,6 +7,7 @@ from typing import Any
 from jax import Array
 
 from gnpolyak.problem.maps import SymmetricCP
+from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
 from gnpolyak.problem.penalties import L1
 from gnpolyak.problem.sensing import Whitened
@@ -21,6 +22,18 @@ class Behind(Kernel):
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
         value, g = self._own(c, sensing, penalty).evaluate(c, sensing.rows, penalty, sensing.back(x))
         return value, sensing.back(g)
+
+    def measure(self, c: Any, sensing: Any, penalty: Any, x: Array) -> Array:
+        return self._own(c, sensing, penalty).measure(c, sensing.rows, penalty, sensing.back(x))
+
+    def linearised(self, c: Any, sensing: Any, penalty: Any, x: Array) -> Products:
+        own = self._own(c, sensing, penalty).linearised(c, sensing.rows, penalty, sensing.back(x))
+
+        def product(z: Array, w: Array) -> tuple[Array, Array]:
+            pushed, pulled = own.product(sensing.back(z), w)
+            return pushed, sensing.back(pulled)
+
+        return Products(lambda z: own.push(sensing.back(z)), lambda v: sensing.back(own.pull(v)), product)
 
     def _own(self, c: Any, sensing: Any, penalty: Any) -> Kernel:
         return KERNELS[type(c), type(sensing.rows), type(penalty)]

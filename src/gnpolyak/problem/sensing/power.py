@@ -22,8 +22,9 @@ from gnpolyak.problem.sensing.isotropy import roots
 class PowerSensing(Sensing):
     """A(M)ᵢ = M(pᵢ^⊗n) − M(qᵢ^⊗n), the centred measurements of the paper's Section 5, or M(pᵢ^⊗n) without q.
 
-    On c(X) = Σ xⱼ^⊗n this is Σⱼ (pᵢᵀxⱼ)ⁿ − (qᵢᵀxⱼ)ⁿ: two products with X, whatever n. With q and the L1 penalty,
-    on a CPU, the whole oracle is one pass over the rows in compiled C++ (`gnpolyak.native`), where that is installed.
+    On c(X) = Σ xⱼ^⊗n this is Σⱼ (pᵢᵀxⱼ)ⁿ − (qᵢᵀxⱼ)ⁿ: two products with X, whatever n. With the L1 penalty, on a CPU,
+    the whole oracle is one pass over the rows in compiled C++ (`gnpolyak.native`), where that is installed, and so is
+    a product with the Jacobian and its adjoint.
 
     Parameters
     ----------

@@ -1,17 +1,22 @@
-"""The fused CPU oracle: one pass over the measurement rows in C++, called from compiled JAX through `jax.ffi`.
+"""The fused CPU oracle: passes over the measurement rows in C++, called from compiled JAX through `jax.ffi`.
 
 It is optional: without it XLA computes the same numbers. `status` says whether it is in use and, if not, why;
 `describe` says so in words.
 """
 
-from gnpolyak.problem.oracles.native.oracle import (
-    Availability,
-    describe,
-    power_l1,
-    read_once,
-    set_num_threads,
-    status,
-    supports,
-)
+from gnpolyak.problem.oracles.native import oracle
+from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, read_once, supports
+from gnpolyak.problem.oracles.native.library import Availability, describe, set_num_threads, status
 
-__all__ = ["Availability", "describe", "power_l1", "read_once", "set_num_threads", "status", "supports"]
+__all__ = [
+    "Availability",
+    "describe",
+    "oracle",
+    "power_forms",
+    "power_l1",
+    "power_product",
+    "read_once",
+    "set_num_threads",
+    "status",
+    "supports",
+]

@@ -1,0 +1,123 @@
+"""The compiled library: found and loaded once, and what can be said of it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import require_whole
+from gnpolyak.problem.oracles.native.build import HERE, LIBRARY, NOTE
+
+PASSES, KINDS = ("l1", "forms", "product"), ("f64", "f32", "mixed")
+TARGETS = (*(f"gnpolyak_power_{name}_{kind}" for name in PASSES for kind in KINDS), "gnpolyak_read_once")
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether the fused oracle serves, and why or with what."""
+
+    available: bool
+    reason: str
+    instruction_set: str | None = None
+    threads: int | None = None
+    """The limit that was set; None for as many as XLA has."""
+
+
+def status() -> Availability:
+    """Whether the fused CPU oracle is in use, and why."""
+    library, reason = load()
+    if library is None:
+        return Availability(False, reason)
+    limit = library.gnpolyak_get_threads()
+    return Availability(True, reason, library.gnpolyak_instruction_set().decode(), limit or None)
+
+
+def describe() -> dict[str, str]:
+    """In words, the ``oracle`` that serves power measurements under L1, and the ``threads`` it may use."""
+    return {"oracle": _oracle(status()), "threads": _threads(status())}
+
+
+def _oracle(state: Availability) -> str:
+    if jax.default_backend() != "cpu":
+        return f"XLA (computing on {jax.default_backend()}; the fused oracle is for CPUs)"
+    if not state.available:
+        return f"XLA ({state.reason})"
+    return f"fused C++ for {state.instruction_set} ({state.reason})"
+
+
+def _threads(state: Availability) -> str:
+    return f"at most {state.threads}" if state.threads else "as many as XLA has, one a core"
+
+
+def set_num_threads(count: int | None) -> None:
+    """Limit the threads of the fused oracle; None for as many as XLA has.
+
+    The numbers do not depend on it: rows are cut into parts by the problem's shape, and the parts are added in order.
+    The environment variable GNPOLYAK_NUM_THREADS sets the limit that a process starts with. Without the compiled
+    library this does nothing.
+    """
+    limit = 0 if count is None else require_whole("count", count, 1, "pass None for as many threads as XLA has")
+    library, _ = load()
+    if library is not None:
+        library.gnpolyak_set_threads(limit)
+
+
+@functools.cache
+def load() -> tuple[ctypes.CDLL | None, str]:
+    """The library, or None; and a sentence that says why."""
+    if os.environ.get("GNPOLYAK_NATIVE", "1") == "0":
+        return None, "switched off by GNPOLYAK_NATIVE=0"
+    path = HERE / LIBRARY
+    if not path.is_file():
+        return None, _why_absent(HERE / NOTE)
+    try:
+        library = _declared(ctypes.CDLL(str(path)))
+        for name in TARGETS:
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
+    # Whatever is wrong with the file (another platform, another XLA), XLA can serve without it.
+    except Exception as error:
+        return None, f"the compiled library cannot be used here: {str(error).splitlines()[0]}"
+    library.gnpolyak_set_threads(_threads_wanted())
+    return library, "compiled with the package"
+
+
+def _why_absent(note: Path) -> str:
+    if note.is_file():
+        return note.read_text(encoding="utf-8").strip()
+    return "not compiled: run python -m gnpolyak.problem.oracles.native, or install the package"
+
+
+def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
+    library.gnpolyak_scratch.argtypes = [ctypes.c_char_p, *[ctypes.c_size_t] * 3, ctypes.c_bool]
+    library.gnpolyak_scratch.restype = ctypes.c_size_t
+    library.gnpolyak_instruction_set.restype = ctypes.c_char_p
+    library.gnpolyak_set_threads.argtypes = [ctypes.c_int]
+    library.gnpolyak_get_threads.restype = ctypes.c_int
+    return library
+
+
+def _threads_wanted() -> int:
+    text = os.environ.get("GNPOLYAK_NUM_THREADS", "")
+    if not text:
+        return 0
+    count = int(text) if text.isdecimal() else text
+    return require_whole("GNPOLYAK_NUM_THREADS", count, 1, "unset it for as many threads as XLA has")
+
+
+def required() -> ctypes.CDLL:
+    """The library; InputError where there is none."""
+    library, reason = load()
+    if library is None:
+        raise InputError(
+            given="a call of the fused oracle",
+            needed="the compiled library",
+            missing=reason,
+            advice="ask gnpolyak.native.status() first, and use XLA where it says no",
+        )
+    return library

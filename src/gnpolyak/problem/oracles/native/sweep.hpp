@@ -1,0 +1,199 @@
+// A pass over all rows: lay out the work, spread it over XLA's own threads, add up the parts in a fixed order.
+//
+// Rows are cut into chunks by the shape alone, each with its own accumulator, and the accumulators are added in the
+// order of the chunks. So the result is the same to the last bit whoever computes which chunk, with any number of
+// threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "kernel.hpp"
+#include "xla/ffi/api/ffi.h"
+
+namespace ffi = xla::ffi;
+
+namespace gnpolyak {
+namespace {
+
+constexpr std::size_t kMostChunks = 64;
+// A chunk's accumulator is r rows long: with at least this many rows it stays small beside the data.
+constexpr std::size_t kFewestRows = 128;
+// Rows of P and Q that a core keeps in its second-level cache between forward and adjoint.
+constexpr std::size_t kBlockBytes = 256 * 1024;
+// Below this many numbers waking another thread costs more than it saves.
+constexpr std::size_t kWorthSharing = 1 << 15;
+
+const Kernels& choose() {
+  const char* wish = std::getenv("GNPOLYAK_ISA");
+  const auto wanted = [&](const char* name) { return wish == nullptr || std::strcmp(wish, name) == 0; };
+#ifdef GNPOLYAK_X86
+  __builtin_cpu_init();
+  if (wanted("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    return avx512::kernels;
+  if (wanted("avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::kernels;
+#endif
+  return baseline::kernels;
+}
+
+const Kernels& kernels() {
+  static const Kernels& chosen = choose();
+  return chosen;
+}
+
+template <class S, class T>
+const Kernel<S, T>& kernel();
+template <>
+const Kernel<double, double>& kernel() {
+  return kernels().f64;
+}
+template <>
+const Kernel<float, float>& kernel() {
+  return kernels().f32;
+}
+template <>
+const Kernel<float, double>& kernel() {
+  return kernels().mixed;
+}
+
+std::atomic<int> thread_limit{0};
+
+int thread_count(ffi::ThreadPool& pool) {
+  const int limit = thread_limit.load();
+  const int available = std::max<int>(1, static_cast<int>(pool.num_threads()));
+  return limit > 0 ? std::min(limit, available) : available;
+}
+
+struct Plan {
+  Shape shape;
+  std::size_t height;  // rows in a chunk
+  std::size_t chunks;
+
+  std::size_t accumulator() const { return shape.r * shape.padded(); }
+  // Room for Xᵀ, and for the sums of an adjoint.
+  std::size_t scratch(bool adjoint) const { return (adjoint ? chunks + 1 : 1) * accumulator(); }
+};
+
+template <class S, class T>
+Plan make_plan(std::size_t m, std::size_t d, std::size_t r, int n, bool centred) {
+  const std::size_t lanes = kernel<S, T>().lanes;
+  const std::size_t block = std::clamp<std::size_t>(kBlockBytes / ((centred ? 2 : 1) * d * sizeof(S)), 4, 128) / 4 * 4;
+  const std::size_t fewest = std::max(kFewestRows, 4 * r);
+  const std::size_t wanted = std::clamp<std::size_t>(m / fewest, 1, kMostChunks);
+  const std::size_t height = ((m + wanted - 1) / wanted + 3) / 4 * 4;
+  const std::size_t chunks = height == 0 ? 0 : (m + height - 1) / height;
+  return {Shape{m, d, r, n, centred, lanes, (d + lanes - 1) / lanes, block}, height, chunks};
+}
+
+// Runs body(0), …, body(count − 1) on the caller and up to workers − 1 threads of the pool. The caller takes work like
+// any other and waits only for what others have begun, so a pool whose threads are all busy cannot block it.
+template <class Body>
+void parallel(ffi::ThreadPool& pool, int workers, std::size_t count, const Body& body) {
+  struct Progress {
+    std::atomic<std::size_t> next{0};
+    std::size_t finished = 0;
+    std::mutex lock;
+    std::condition_variable all;
+  };
+  const auto progress = std::make_shared<Progress>();
+  const Body* shared = &body;
+  // A helper that starts late finds nothing to claim and never looks at `shared`, which is gone by then.
+  const auto work = [progress, shared, count] {
+    std::size_t mine = 0;
+    for (std::size_t i; (i = progress->next.fetch_add(1)) < count; ++mine) (*shared)(i);
+    if (mine == 0) return;
+    const std::lock_guard<std::mutex> guard(progress->lock);
+    progress->finished += mine;
+    if (progress->finished == count) progress->all.notify_all();
+  };
+  const std::size_t helpers = std::min<std::size_t>(workers, count) - (count > 0 ? 1 : 0);
+  for (std::size_t i = 0; i < helpers; ++i) pool.Schedule([work] { work(); });
+  work();
+  std::unique_lock<std::mutex> guard(progress->lock);
+  progress->all.wait(guard, [&] { return progress->finished == count; });
+}
+
+// Entry k of a row lies at this place of a padded accumulator: see `offset` in kernel.cpp.
+std::size_t slot(const Shape& s, std::size_t k) {
+  const std::size_t last = (s.vectors - 1) * s.lanes;
+  return s.d < s.lanes || k < last ? k : last + k - (s.d - s.lanes);
+}
+
+template <class T>
+void transpose(const Shape& s, const T* x, T* xt) {
+  std::fill_n(xt, s.r * s.padded(), T(0));
+  for (std::size_t k = 0; k < s.d; ++k)
+    for (std::size_t j = 0; j < s.r; ++j) xt[j * s.padded() + slot(s, k)] = x[k * s.r + j];
+}
+
+template <class S, class T, class Work>
+Work run_chunk(const Plan& plan, Task<S, T> task, Pass<S, T, Work> pass, Work work, std::size_t chunk) {
+  const Shape& s = plan.shape;
+  thread_local std::vector<T> weights;
+  thread_local std::vector<S> packed;
+  weights.resize(std::max(weights.size(), s.weights()));
+  packed.resize(std::max(packed.size(), 2 * s.block * s.lanes));
+  task.weights = weights.data();
+  task.packed = packed.data();
+  if (task.gt != nullptr) std::fill_n(task.gt, plan.accumulator(), T(0));
+  const std::size_t begin = chunk * plan.height;
+  pass(s, task, work, begin, std::min(s.m, begin + plan.height));
+  return work;
+}
+
+// Adds the chunks' accumulators for column j of X, in the order of the chunks, and transposes back.
+template <class T>
+void reduce_column(const Plan& plan, T* accumulators, std::size_t j, T* gradient) {
+  const Shape& s = plan.shape;
+  T* total = accumulators + j * s.padded();
+  for (std::size_t c = 1; c < plan.chunks; ++c) {
+    const T* part = total + c * plan.accumulator();
+    for (std::size_t k = 0; k < s.padded(); ++k) total[k] += part[k];
+  }
+  for (std::size_t k = 0; k < s.d; ++k) gradient[k * s.r + j] = total[slot(s, k)];
+}
+
+// What a pass reads, and where its adjoint goes.
+template <class S, class T>
+struct Operands {
+  const S* p;
+  const S* q;
+  const T* x;   // null for no forward products
+  T* gradient;  // null for no adjoint
+  T* scratch;
+};
+
+// One pass over all rows. Returns each chunk's work; they share what `work` points to, and keep what it holds apart.
+template <class S, class T, class Work>
+std::vector<Work> sweep(ffi::ThreadPool& pool, const Plan& plan, Pass<S, T, Work> pass, const Work& work,
+                        const Operands<S, T>& on) {
+  const Shape& s = plan.shape;
+  T* const xt = on.x == nullptr ? nullptr : on.scratch;
+  T* const accumulators = on.scratch + plan.accumulator();
+  if (xt != nullptr) transpose(s, on.x, xt);
+
+  std::vector<Work> works(plan.chunks, work);
+  const int workers = s.m * s.d < kWorthSharing ? 1 : thread_count(pool);
+  parallel(pool, workers, plan.chunks, [&](std::size_t chunk) {
+    T* const gt = on.gradient == nullptr ? nullptr : accumulators + chunk * plan.accumulator();
+    works[chunk] = run_chunk<S, T, Work>(plan, {on.p, on.q, xt, gt, nullptr, nullptr}, pass, work, chunk);
+  });
+  if (on.gradient == nullptr) return works;
+  if (plan.chunks == 0) std::fill_n(on.gradient, s.d * s.r, T(0));
+  else
+    parallel(pool, plan.scratch(true) < kWorthSharing ? 1 : workers, s.r,
+             [&](std::size_t j) { reduce_column(plan, accumulators, j, on.gradient); });
+  return works;
+}
+
+}  // namespace
+}  // namespace gnpolyak

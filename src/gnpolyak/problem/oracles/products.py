@@ -1,0 +1,43 @@
+"""Products with the Jacobian of the measurements, AJ, at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+from jax import Array
+
+from gnpolyak.base import trees
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.maps import Map
+from gnpolyak.problem.sensing import Sensing
+
+
+@dataclass(frozen=True)
+class Products:
+    """The actions of AJ at a point; measurements are flat, whatever shape they have."""
+
+    push: Callable[[Tree], Array]
+    """z ↦ AJz."""
+    pull: Callable[[Array], Tree]
+    """v ↦ (AJ)ᵀv."""
+    product: Callable[[Tree, Array], tuple[Array, Tree]]
+    """(z, w) ↦ AJz and (AJ)ᵀ(w ⊙ AJz), which is all that an iteration of conjugate gradients needs."""
+
+    @classmethod
+    def of(cls, push: Callable[[Tree], Array], pull: Callable[[Array], Tree]) -> Products:
+        """Those of an action and its adjoint, one after the other."""
+
+        def product(z: Tree, w: Array) -> tuple[Array, Tree]:
+            pushed = push(z)
+            return pushed, pull(w * pushed)
+
+        return cls(push, pull, product)
+
+
+def linearised(c: Map, sensing: Sensing, x: Tree) -> Products:
+    """The products by autodiff."""
+    z, push = jax.linearize(lambda y: sensing.measure(c, y)[0], x)
+    pull = trees.adjoint(lambda v: jax.linear_transpose(push, x)(v)[0])
+    return Products.of(lambda u: push(u).ravel(), lambda v: pull(v.reshape(z.shape)))

@@ -117,10 +117,10 @@ def _dual(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     r, zero, unit = _split(problem, x, tol)
     products, precondition = _actions(problem, x, zero)
     fixed = jnp.where(zero, 0.0, jnp.sign(r))
-    free, whole, count = _balanced(zero.astype(r.dtype), fixed, products, precondition)
+    free, left, count = _balanced(zero.astype(r.dtype), fixed, products, precondition)
+    # What CG believes to be left is not believed: the bound on the gain rests on this product.
     g = products.pull(fixed + free)
-    left = jnp.sqrt(jnp.maximum(ratio(trees.dot(g, precondition(g)), whole), 0.0))
-    return _judged(x, r, fixed + free, zero, g, unit, left, count + 2)
+    return _judged(x, r, fixed + free, zero, g, unit, left, count + 1)
 
 
 @jax.jit
@@ -172,14 +172,17 @@ def _actions(problem: Composite, x: Tree, zero: Array) -> tuple[Products, Precon
 
 
 def _balanced(zero: Array, fixed: Array, products: Products, precondition: Precondition) -> tuple[Array, Array, Array]:
-    """v on the zero residuals with (AJ)ᵀ(fixed + v) = 0, as small as it can be found; ‖(AJ)ᵀfixed‖²; the products."""
-    start = products.pull(fixed)
-    whole = trees.dot(start, precondition(start))
+    """v on the zero residuals with (AJ)ᵀ(fixed + v) = 0, as small as it can be found; what is left; the products.
 
-    def corrected(v: Array) -> tuple[Array, Array]:
+    What is left is ‖(AJ)ᵀ(fixed + v)‖ against ‖(AJ)ᵀfixed‖, in the metric of the map.
+    """
+
+    def corrected(v: Array, whole: Array) -> tuple[Array, Array, Array, Array]:
         """V and the smallest change that balances it, by conjugate gradients."""
         g = trees.scale(-1.0, products.pull(fixed + v))
         y = precondition(g)
+        first = trees.dot(g, y)
+        whole = jnp.where(whole < 0, first, whole)
 
         def iterate(s: tuple[Array, Tree, Tree, Array, Array]) -> tuple[Array, Tree, Tree, Array, Array]:
             change, residual, direction, rho, count = s
@@ -188,26 +191,26 @@ def _balanced(zero: Array, fixed: Array, products: Products, precondition: Preco
             t = ratio(rho, jnp.sum(p * p))
             residual = trees.add_scaled(residual, -t, pulled)
             y = precondition(residual)
-            new = trees.dot(residual, y)
-            new = jnp.where(t > 0, new, 0.0)
+            new = jnp.where(t > 0, trees.dot(residual, y), 0.0)
             return change + t * p, residual, trees.add_scaled(y, ratio(new, rho), direction), new, count + 1
 
         def unfinished(s: tuple[Array, Tree, Tree, Array, Array]) -> Array:
             return (s[3] > _TOLERANCE**2 * whole) & (s[4] < _MOST_PRODUCTS)
 
-        begin = (jnp.zeros_like(v), g, y, trees.dot(g, y), jnp.zeros((), jnp.int32))
-        change, _, _, _, count = lax.while_loop(unfinished, iterate, begin)
-        return v + change, count + 1
+        begin = (jnp.zeros_like(v), g, y, first, jnp.zeros((), jnp.int32))
+        change, _, _, rho, count = lax.while_loop(unfinished, iterate, begin)
+        return v + change, whole, rho, count + 1
 
-    def again(s: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        v, count, rounds = s
-        v, more = corrected(jnp.clip(v, -_CLIP, _CLIP))
-        return v, count + more, rounds + 1
+    def again(s: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
+        v, whole, _, count, rounds = s
+        # Before the first round v is zero, and whole is not known.
+        v, whole, rho, more = corrected(jnp.clip(v, -_CLIP, _CLIP), whole)
+        return v, whole, rho, count + more, rounds + 1
 
-    def outside(s: tuple[Array, Array, Array]) -> Array:
+    def outside(s: tuple[Array, Array, Array, Array, Array]) -> Array:
         largest = jnp.max(jnp.abs(s[0]), initial=0.0)
-        return (s[2] == 0) | ((largest > 1) & (largest < _HOPELESS) & (s[2] < _MOST_ROUNDS))
+        return (s[4] == 0) | ((largest > 1) & (largest < _HOPELESS) & (s[4] < _MOST_ROUNDS))
 
-    none = jnp.zeros((), jnp.int32)
-    v, count, _ = lax.while_loop(outside, again, (jnp.zeros_like(fixed), none, none))
-    return v, whole, count
+    none, unknown = jnp.zeros((), jnp.int32), jnp.asarray(-1.0, fixed.dtype)
+    v, whole, rho, count, _ = lax.while_loop(outside, again, (jnp.zeros_like(fixed), unknown, unknown, none, none))
+    return v, jnp.sqrt(jnp.maximum(ratio(rho, whole), 0.0)), count

@@ -32,7 +32,7 @@ from gnpolyak.steps.weighted import (
     ratio,
     residuals_at,
 )
-from gnpolyak.steps.weights import MAD, ROUNDING, TUKEY, Width, median, typical
+from gnpolyak.steps.weights import MAD, ROUNDING, TUKEY, Width, median, median_above, typical
 
 # A level is near enough when a step moves the residuals by less than δ/4: the weights then still hold at δ/2.
 _CLOSE = 0.25
@@ -95,9 +95,8 @@ class Graduated(Method):
     def init(self, problem: Composite, start: Point, seen: Array) -> Graduation:
         rounding = _rounding(problem, start.x)
         size = jnp.abs(seen)
-        middle = median(size)
         # With more than half of the data fitted already, the scale is that of the others.
-        scale = MAD * jnp.where(middle > rounding, middle, median(size, (size > rounding) & jnp.isfinite(size)))
+        scale = MAD * median_above(jnp.where(jnp.isfinite(size), size, 0.0), rounding)
         no, unknown = jnp.asarray(False), jnp.asarray(-1.0, seen.dtype)
         status = jnp.where(scale > 0, Status.RUNNING, Status.UNCERTIFIED)
         blank = Trial(*(jnp.zeros((), seen.dtype) for _ in range(4)))

@@ -60,7 +60,8 @@ def median(a: Array, where: Array | bool = True) -> Array:
 
     def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
-        middle = low + (high - low) // 2
+        # Both are at least 0, so that this is half of their distance, in one instruction.
+        middle = low + ((high - low) >> 1)
         enough = jnp.sum(counted & (bits <= middle)) >= wanted
         return jnp.where(enough, low, middle + 1), jnp.where(enough, middle, high)
 
@@ -69,9 +70,13 @@ def median(a: Array, where: Array | bool = True) -> Array:
     return jnp.where(total > 0, lax.bitcast_convert_type(found, a.dtype), 0.0)
 
 
+def median_above(a: Array, least: Array | float) -> Array:
+    """The median of the sizes a ≥ 0, or of those above `least` where half of them and more are not."""
+    above = a > least
+    return median(a, above | (2 * jnp.sum(above) > a.size))
+
+
 def typical(b: Array) -> Array:
     """The size of a typical datum: the median, of those that are not zero where most are; 1 where all are."""
-    size = jnp.abs(b.ravel())
-    middle = median(size)
-    rest = median(size, size > 0)
-    return jnp.where(middle > 0, middle, jnp.where(rest > 0, rest, 1.0))
+    middle = median_above(jnp.abs(b.ravel()), 0.0)
+    return jnp.where(middle > 0, middle, 1.0)

@@ -45,7 +45,9 @@ def test_the_efficient_estimate_beside_the_fit_that_knows_the_good_data(share, a
         ended = gnp.minimize(problem, case.x0)
         plain.append(ended.calls)
         statuses += [(res.status.name, ended.status.name)]
-    print(f"σ={share:g}: ratios {np.round(ratios, 3)}, median {np.median(ratios):.3f}, worst {max(ratios):.3f}; ", end="")
+    print(
+        f"σ={share:g}: ratios {np.round(ratios, 3)}, median {np.median(ratios):.3f}, worst {max(ratios):.3f}; ", end=""
+    )
     print(f"calls {np.median(calls):g}, {max(calls)}; without polish {np.median(plain):g}, {max(plain)}; {statuses}")
     assert set(statuses) == {("NOISE", "NOISE")}
     assert max(ratios) <= allowed

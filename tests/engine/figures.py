@@ -54,8 +54,6 @@ def over_seeds(name, build, seeds=range(5), **options):
         res = gnp.minimize(problem, start, **options)
         figures.add(res, error(res.x))
         if not (res.success and figures.errors[-1] <= EXACT):
-            print(
-                f"  missed: seed {seed}: {res.status.name}, error {figures.errors[-1]:.1e}, {res.calls} calls"
-            )
+            print(f"  missed: seed {seed}: {res.status.name}, error {figures.errors[-1]:.1e}, {res.calls} calls")
     print(figures)
     return figures

@@ -16,23 +16,28 @@ from jax import Array, lax
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import GRAM_PINV
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.oracles import Products
 from gnpolyak.steps.least_absolute import least_absolute
-from gnpolyak.steps.weighted import data, forms_jacobian, is_small, jacobian, metric, ratio
+from gnpolyak.steps.weighted import data, forms_jacobian, is_small, jacobian, lengths, metric, ratio
 from gnpolyak.steps.weights import ROUNDING, typical
 
 Precondition = Callable[[Tree], Tree]
-# What a step of a tenth of each variable may gain of the value, to first order, at a point that is called a minimum.
-ALLOWED = 1e-8
-_BOX = 0.1
-# Products of one solve for v, and rounds of clipping and solving again.
-_MOST_PRODUCTS, _MOST_ROUNDS = 60, 12
+# What a tenth of each variable, or of the data, may gain of the value to first order at a point that is called a
+# minimum; in single precision some units of its rounding.
+_ALLOWED, _UNITS = 1e-8, 32
+_TENTH = 0.1
+# Products of one solve for v, in the map's own metric, with AJ factorised, and without either.
+_IN_METRIC, _FACTORISED, _WITHOUT = 60, 20, 300
+# Rounds of clipping and solving again.
+_MOST_ROUNDS = 12
 # Where v leaves the box it is clipped to a little less, to leave room for the correction.
 _CLIP = 0.95
 # A first v this large says that the zero residuals cannot balance the others.
 _HOPELESS = 1e2
-_TOLERANCE = 1e-10
+# How far v is balanced while it is outside of the box, and in the end.
+_LOOSE, _TIGHT = 1e-3, 1e-9
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,9 @@ class Certificate:
     residual: float
     """‖(AJ)ᵀv‖ against that of sign(r) on the other residuals alone, in the metric of the map."""
     gain: float
-    """What a step of up to a tenth of each variable could gain of the value, to first order: an upper bound."""
+    """What a step of up to a tenth of each variable, or of the data, could gain of the value, to first order."""
+    allowed: float
+    """What it may be at a minimum, in the precision of the arithmetic."""
     zeros: int
     """How many residuals are at rounding."""
     measurements: int
@@ -54,7 +61,7 @@ class Certificate:
     @property
     def holds(self) -> bool:
         """Whether the point is a minimum to first order."""
-        return self.margin >= 0 and self.gain <= ALLOWED
+        return self.margin >= 0 and self.gain <= self.allowed
 
     def __str__(self) -> str:
         if self.holds:
@@ -64,7 +71,10 @@ class Certificate:
                 f"no certificate: the {self.zeros:,} zero residuals of {self.measurements:,} cannot balance the others "
                 f"(margin {self.margin:.2g})"
             )
-        return f"no certificate: a tenth of each variable may gain {self.gain:.1g} of the value, {ALLOWED:g} is allowed"
+        return (
+            f"no certificate: a tenth of each variable may gain {self.gain:.1g} of the value, "
+            f"{self.allowed:.1g} is allowed"
+        )
 
 
 class _Dual(eqx.Module):
@@ -94,6 +104,7 @@ def _told(dual: _Dual, before: int) -> Certificate:
         margin=float(dual.margin),
         residual=float(dual.residual),
         gain=float(dual.gain),
+        allowed=max(_ALLOWED, _UNITS * float(jnp.finfo(dual.v.dtype).eps)),
         zeros=int(dual.zeros),
         measurements=dual.v.size,
         products=int(dual.products) + before,
@@ -115,12 +126,13 @@ def _split(problem: Composite, x: Tree, tol: Array | float) -> tuple[Array, Arra
 def _dual(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     """The smallest v on the zero residuals that balances the signs of the others."""
     r, zero, unit = _split(problem, x, tol)
-    products, precondition = _actions(problem, x, zero)
+    products, precondition, most = _actions(problem, x, zero)
     fixed = jnp.where(zero, 0.0, jnp.sign(r))
-    free, left, count = _balanced(zero.astype(r.dtype), fixed, products, precondition)
-    # What CG believes to be left is not believed: the bound on the gain rests on this product.
+    free, left, count = _balanced(zero.astype(r.dtype), fixed, products, precondition, most)
+    # What CG believes to be left is not believed: the bound on the gain rests on these products.
     g = products.pull(fixed + free)
-    return _judged(x, r, fixed + free, zero, g, unit, left, count + 1)
+    slope = _slope(g, precondition(g), products.push)
+    return _judged(x, r, fixed + free, zero, g, slope, unit, left, count + 2)
 
 
 @jax.jit
@@ -130,36 +142,54 @@ def _interior(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     matrix, unravel = jacobian(problem, x)
     _, v = least_absolute(matrix, r)
     # Inside the box to rounding: zero residuals may be anywhere in it.
-    g, sign = matrix.T @ v, jnp.where(zero, 0.0, jnp.sign(r))
-    left = ratio(jnp.linalg.norm(g), jnp.linalg.norm(matrix.T @ sign))
-    return _judged(x, r, v, zero, unravel(g), unit, left, jnp.ones((), jnp.int32))
+    column, sign = lengths(matrix), jnp.where(zero, 0.0, jnp.sign(r))
+    even = matrix / column
+    g = even.T @ v
+    left = ratio(jnp.linalg.norm(g), jnp.linalg.norm(even.T @ sign))
+    slope = _slope(g, g, lambda y: even @ y)
+    return _judged(x, r, v, zero, unravel(g * column), slope, unit, left, jnp.ones((), jnp.int32))
 
 
-def _judged(x: Tree, r: Array, v: Array, zero: Array, g: Tree, unit: Array, left: Array, products: Array) -> _Dual:
+def _slope(g: Tree, y: Tree, push: Callable[[Tree], Array]) -> Array:
+    """⟨g, y⟩/‖AJy‖, for numbers of any size."""
+    along, by = (jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(each)])) for each in (g, y))
+    along, by = (jnp.where(size > 0, size, 1.0) for size in (along, by))
+    g, y = trees.scale(1 / along, g), trees.scale(1 / by, y)
+    return along * (trees.dot(g, y) / lengths(push(y)[:, None])[0])
+
+
+def _judged(
+    x: Tree, r: Array, v: Array, zero: Array, g: Tree, slope: Array, unit: Array, left: Array, products: Array
+) -> _Dual:
+    """What v proves. `slope` is by how much the value falls, at most, along a step that moves the data by one."""
     size = jnp.abs(r)
     steps = sum(jnp.sum(jnp.abs(a) * jnp.abs(b)) for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(g), strict=True))
+    # A tenth of a variable that is zero is no step: there it is a tenth of the data that counts.
+    moved = jnp.maximum(_TENTH * steps, _TENTH * unit * r.size**0.5 * slope)
     lost = jnp.sum(size - jnp.clip(v, -1.0, 1.0) * r)
     # Against the value, or what it would be with typical data: an outlier of 1e20 must not make every gain look small.
     scale = jnp.minimum(jnp.sum(size), r.size * unit)
+    gain = jnp.where(scale > 0, (lost + moved) / scale, jnp.where(lost + moved > 0, jnp.inf, 0.0))
     return _Dual(
         v=v,
         margin=1 - jnp.max(jnp.where(zero, jnp.abs(v), 0.0), initial=0.0),
         residual=left,
-        gain=ratio(lost + _BOX * steps, scale),
+        # What left the range of the arithmetic proves nothing.
+        gain=jnp.where(jnp.isfinite(gain), gain, jnp.inf),
         zeros=jnp.sum(zero),
         products=products,
     )
 
 
-def _actions(problem: Composite, x: Tree, zero: Array) -> tuple[Products, Precondition]:
-    """The products with AJ, and what preconditions (AJ)ᵀAJ on the zero residuals."""
+def _actions(problem: Composite, x: Tree, zero: Array) -> tuple[Products, Precondition, int]:
+    """The products with AJ, what preconditions (AJ)ᵀAJ on the zero residuals, and the most products of a solve."""
     if not forms_jacobian(problem, x):
         closed = metric(problem, x)
-        return problem.linearised(x), lambda g: closed(g, 0.0)
+        most = _IN_METRIC if problem.map.has(GRAM_PINV) else _WITHOUT
+        return problem.linearised(x), lambda g: closed(g, 0.0), most
     matrix, unravel = jacobian(problem, x)
     kept = jnp.where(zero[:, None], matrix, 0.0)
-    column = jnp.linalg.norm(kept, axis=0)
-    column = jnp.where(column > 0, column, 1.0)
+    column = lengths(kept)
     n, eps = matrix.shape[1], jnp.finfo(matrix.dtype).eps
     below = jnp.sqrt(n * eps) * jnp.eye(n, dtype=matrix.dtype)
     triangle = jnp.linalg.qr(jnp.concatenate([kept / column, below]), mode="r")
@@ -168,49 +198,59 @@ def _actions(problem: Composite, x: Tree, zero: Array) -> tuple[Products, Precon
         half = jax.scipy.linalg.solve_triangular(triangle, trees.ravel(g)[0] / column, trans="T")
         return unravel(jax.scipy.linalg.solve_triangular(triangle, half) / column)
 
-    return Products.of(lambda u: matrix @ trees.ravel(u)[0], lambda v: unravel(matrix.T @ v)), inverse
+    return Products.of(lambda u: matrix @ trees.ravel(u)[0], lambda v: unravel(matrix.T @ v)), inverse, _FACTORISED
 
 
-def _balanced(zero: Array, fixed: Array, products: Products, precondition: Precondition) -> tuple[Array, Array, Array]:
+class _Balance(eqx.Module):
+    """A search for v: it is balanced, clipped where it leaves the box, balanced again, and in the end to all digits."""
+
+    v: Array
+    whole: Array
+    """‖(AJ)ᵀfixed‖², negative before it is known."""
+    rho: Array
+    """‖(AJ)ᵀ(fixed + v)‖²."""
+    inside: Array
+    tight: Array
+    products: Array
+    rounds: Array
+
+
+def _balanced(
+    zero: Array, fixed: Array, products: Products, precondition: Precondition, most: int
+) -> tuple[Array, Array, Array]:
     """v on the zero residuals with (AJ)ᵀ(fixed + v) = 0, as small as it can be found; what is left; the products.
 
     What is left is ‖(AJ)ᵀ(fixed + v)‖ against ‖(AJ)ᵀfixed‖, in the metric of the map.
     """
+    none, unknown, no = jnp.zeros((), jnp.int32), jnp.asarray(-1.0, fixed.dtype), jnp.asarray(False)
 
-    def corrected(v: Array, whole: Array) -> tuple[Array, Array, Array, Array]:
-        """V and the smallest change that balances it, by conjugate gradients."""
+    def again(s: _Balance) -> _Balance:
+        v = jnp.where(s.inside, s.v, jnp.clip(s.v, -_CLIP, _CLIP))
         g = trees.scale(-1.0, products.pull(fixed + v))
         y = precondition(g)
         first = trees.dot(g, y)
-        whole = jnp.where(whole < 0, first, whole)
+        whole = jnp.where(s.whole < 0, first, s.whole)
+        least = jnp.where(s.inside, _TIGHT, _LOOSE) ** 2 * whole
 
         def iterate(s: tuple[Array, Tree, Tree, Array, Array]) -> tuple[Array, Tree, Tree, Array, Array]:
-            change, residual, direction, rho, count = s
+            v, residual, direction, rho, count = s
             pushed, pulled = products.product(direction, zero)
             p = zero * pushed
             t = ratio(rho, jnp.sum(p * p))
             residual = trees.add_scaled(residual, -t, pulled)
             y = precondition(residual)
             new = jnp.where(t > 0, trees.dot(residual, y), 0.0)
-            return change + t * p, residual, trees.add_scaled(y, ratio(new, rho), direction), new, count + 1
+            return v + t * p, residual, trees.add_scaled(y, ratio(new, rho), direction), new, count + 1
 
-        def unfinished(s: tuple[Array, Tree, Tree, Array, Array]) -> Array:
-            return (s[3] > _TOLERANCE**2 * whole) & (s[4] < _MOST_PRODUCTS)
+        v, _, _, rho, count = lax.while_loop(
+            lambda s: (s[3] > least) & (s[4] < most), iterate, (v, g, y, first, jnp.ones((), jnp.int32))
+        )
+        inside = jnp.max(jnp.abs(v), initial=0.0) <= 1
+        return _Balance(v, whole, rho, inside, s.inside, s.products + count, s.rounds + 1)
 
-        begin = (jnp.zeros_like(v), g, y, first, jnp.zeros((), jnp.int32))
-        change, _, _, rho, count = lax.while_loop(unfinished, iterate, begin)
-        return v + change, whole, rho, count + 1
+    def unfinished(s: _Balance) -> Array:
+        hopeless = jnp.max(jnp.abs(s.v), initial=0.0) >= _HOPELESS
+        return ~(s.inside & s.tight) & ~hopeless & (s.rounds < _MOST_ROUNDS)
 
-    def again(s: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
-        v, whole, _, count, rounds = s
-        # Before the first round v is zero, and whole is not known.
-        v, whole, rho, more = corrected(jnp.clip(v, -_CLIP, _CLIP), whole)
-        return v, whole, rho, count + more, rounds + 1
-
-    def outside(s: tuple[Array, Array, Array, Array, Array]) -> Array:
-        largest = jnp.max(jnp.abs(s[0]), initial=0.0)
-        return (s[4] == 0) | ((largest > 1) & (largest < _HOPELESS) & (s[4] < _MOST_ROUNDS))
-
-    none, unknown = jnp.zeros((), jnp.int32), jnp.asarray(-1.0, fixed.dtype)
-    v, whole, rho, count, _ = lax.while_loop(outside, again, (jnp.zeros_like(fixed), unknown, unknown, none, none))
-    return v, jnp.sqrt(jnp.maximum(ratio(rho, whole), 0.0)), count
+    end = lax.while_loop(unfinished, again, _Balance(jnp.zeros_like(fixed), unknown, unknown, no, no, none, none))
+    return end.v, jnp.sqrt(jnp.maximum(ratio(end.rho, end.whole), 0.0)), end.products

@@ -70,14 +70,15 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
 
 
 def least_value(run: Run, rule: Target, res: Result) -> Result:
-    """In noise, the minimiser of the value itself, which graduated steps only come near; for Jacobians that are formed.
+    """The minimiser of the value itself, which graduated steps only come near; for Jacobians that are formed.
 
-    Where it cannot be certified the end in noise stands, at whatever lower value was found.
+    Where it cannot be certified the first end stands, at whatever lower value was found.
     """
-    if not forms_jacobian(run.problem, res.state.best.x):
+    ends = {Status.NOISE, Status.UNCERTIFIED, Status.STALLED}
+    if rule.exact or res.status not in ends or not forms_jacobian(run.problem, res.state.best.x):
         return res
     found = certified(run, rule, run.through(((LeastAbsolute(), rule),), res.state.best.x))
-    return found if found.success else replace(found, status=Status.NOISE)
+    return found if found.success or found.status in STOPPED else replace(found, status=res.status)
 
 
 def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:

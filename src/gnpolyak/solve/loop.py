@@ -165,8 +165,7 @@ class Run:
         self.seconds += time.perf_counter() - began
         self.calls += 1
         value = float(state.point.value)
-        best = min(value, float(self.rows[-1][1][-1])) if self.rows else value
-        self.rows.append(np.array([[value], [best], [0.0], [0.0], [self.seconds]]))
+        self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
         return state
 
     def _advance(self, method: Method, target: Target, state: State, length: int) -> tuple[int, float, State]:
@@ -187,8 +186,8 @@ class Run:
 
     def note(self, products: int) -> None:
         """Write down calls that led to no other point: their rows repeat the last one."""
-        value, best = self.rows[-1][0][-1], self.rows[-1][1][-1]
-        row = np.array([[value], [best], [0.0], [0.0], [self.seconds]])
+        last = next(rows[:, -1:] for rows in reversed(self.rows) if rows.shape[1])
+        row = np.array([last[0], last[1], [0.0], [0.0], [self.seconds]])
         self.rows.append(np.repeat(row, products, axis=1))
         self.calls += products
 

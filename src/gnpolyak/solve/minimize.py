@@ -23,7 +23,6 @@ from gnpolyak.solve.result import Result
 from gnpolyak.solve.starting import start
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
-from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
 
 # The tol that `minimize` and every rule have by default.
@@ -119,7 +118,7 @@ def minimize(
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype):
         given = problem.cast(dtype)
-        solved = given.whitened() if chosen.whitens else given
+        solved = given.whitened() if chosen.assisted else given
         chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
     with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
@@ -129,7 +128,7 @@ def minimize(
         res = _solved(run, chosen, rule, x)
         if grows:
             res = grown(run, res, lambda x: _solved(run, chosen, rule, x))
-        if res.status is Status.NOISE and not polish:
+        if chosen.assisted and not polish:
             res = least_value(run, rule, res)
         res = finish(run, rule, res, polish)
         # A method that handed on to another is named with it.

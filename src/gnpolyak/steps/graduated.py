@@ -84,7 +84,7 @@ class Graduated(Method):
     name: ClassVar[str] = "graduated"
     least_calls: ClassVar[int] = 2
     leads: ClassVar[bool] = True
-    whitens: ClassVar[bool] = True
+    assisted: ClassVar[bool] = True
 
     def check(self, problem: Composite, x: Tree) -> None:
         problem.penalty.require(RESIDUALS, "the method 'graduated'", "use method='gnp', which takes any penalty")

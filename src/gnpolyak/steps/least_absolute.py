@@ -22,7 +22,7 @@ from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
-from gnpolyak.steps.weighted import jacobian, ratio, residuals_at
+from gnpolyak.steps.weighted import jacobian, lengths, ratio, residuals_at
 from gnpolyak.steps.weights import median
 
 # The relative gap to which an l1 problem is solved, and the steps that may take; a dozen are usual.
@@ -49,17 +49,21 @@ class _Interior(eqx.Module):
 def least_absolute(matrix: Array, r: Array, prox: Array | float = 0.0) -> tuple[Array, Array]:
     """The z that minimises ‖r − matrix·z‖₁ + (prox/2)‖Dz‖², and the v that proves it, by a primal-dual interior point.
 
-    Columns are turned orthonormal first, so that the condition of the matrix does not enter the iteration.
+    Columns are turned orthonormal first, so that the condition of the matrix does not enter the iteration. Directions
+    that the matrix does not see stay where they are.
     """
     eps = jnp.finfo(r.dtype).eps
-    column = jnp.linalg.norm(matrix, axis=0)
-    column = jnp.where(column > 0, column, 1.0)
+    column = lengths(matrix)
     q, triangle = jnp.linalg.qr(matrix / column)
+    # Without pivots a dependent column leaves a direction in q that is none of the matrix; those of R are all of it.
+    left, values, right = jnp.linalg.svd(triangle)
+    seen = values > len(values) * eps * values[0]
+    q = q @ jnp.where(seen, left, 0.0)
+    back = right.T * jnp.where(seen, 1 / jnp.where(seen, values, 1.0), 0.0)
     unit = median(jnp.abs(r), r != 0)
     unit = jnp.where(unit > 0, unit, 1.0)
     # A far datum pulls by its sign alone: some thousand medians away is as good as 1e20.
     c = jnp.clip(r / unit, -(eps**-0.25), eps**-0.25)
-    back = _inverse(triangle)
     kernel = prox * unit * back.T @ back
     start = q.T @ c
     rest = c - q @ start
@@ -83,16 +87,6 @@ def least_absolute(matrix: Array, r: Array, prox: Array | float = 0.0) -> tuple[
     return (back @ end.z) * unit / column, end.v
 
 
-def _inverse(triangle: Array) -> Array:
-    """R⁻¹ on the directions that the matrix sees; the others stay where they are."""
-    n = len(triangle)
-    pivots = jnp.abs(jnp.diag(triangle))
-    seen = pivots > n * jnp.finfo(triangle.dtype).eps * jnp.max(pivots)
-    unit = jnp.eye(n, dtype=triangle.dtype)
-    kept = jnp.where(seen[:, None] & seen[None, :], triangle, unit)
-    return jax.scipy.linalg.solve_triangular(kept, jnp.where(seen, 1.0, 0.0) * unit)
-
-
 def _newton(q: Array, c: Array, kernel: Array, state: _Interior) -> _Interior:
     """A predictor and a corrector step (Mehrotra) towards p(1 − v) = o(1 + v) = 0."""
     z, v, p, o = state.z, state.v, state.p, state.o
@@ -111,7 +105,7 @@ def _newton(q: Array, c: Array, kernel: Array, state: _Interior) -> _Interior:
         dv = d * (target - q @ dz)
         return dz, dv, (first + p * dv) / s, (second - o * dv) / u
 
-    def lengths(dv: Array, dp: Array, do: Array) -> tuple[Array, Array]:
+    def longest(dv: Array, dp: Array, do: Array) -> tuple[Array, Array]:
         dual, first = jnp.minimum(_longest(s, -dv), _longest(u, dv)), jnp.minimum(_longest(p, dp), _longest(o, do))
         # A quadratic term ties z and v to each other.
         both = jnp.minimum(dual, first)
@@ -120,11 +114,11 @@ def _newton(q: Array, c: Array, kernel: Array, state: _Interior) -> _Interior:
 
     mu = (p @ s + o @ u) / (2 * c.size)
     _, dv, dp, do = direction(-p * s, -o * u)
-    a, b = lengths(dv, dp, do)
+    a, b = longest(dv, dp, do)
     predicted = ((p + b * dp) @ (s - a * dv) + (o + b * do) @ (u + a * dv)) / (2 * c.size)
     centre = (predicted / mu) ** 3 * mu
     dz, dv, dp, do = direction(centre - p * s + dp * dv, centre - o * u - do * dv)
-    a, b = lengths(dv, dp, do)
+    a, b = longest(dv, dp, do)
     moved = _Interior(z + b * dz, v + a * dv, p + b * dp, o + b * do, state.steps + 1, jnp.asarray(True))
     fine = trees.all_finite(moved.z, moved.v, moved.p, moved.o)
     return trees.select(fine, moved, eqx.tree_at(lambda t: t.going, state, jnp.asarray(False)))

@@ -61,8 +61,9 @@ class Method(eqx.Module):
     """The fewest oracle calls that a step takes."""
     leads: ClassVar[bool] = False
     """Whether the method itself decides where to go on from and when to end, and not the target rule."""
-    whitens: ClassVar[bool] = False
-    """Whether it is run in a variable in which the measurements treat all directions alike."""
+    assisted: ClassVar[bool] = False
+    """Whether `minimize` may help it: with a variable in which the measurements treat all directions alike, and by
+    minimising the l1 value itself where steps end above it. The methods of the literature are run as they are."""
 
     def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Any]:
         """One oracle call at x, and what else the method wants to know of it."""

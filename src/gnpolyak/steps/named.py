@@ -33,7 +33,7 @@ class Auto(GNP):
 
     name: ClassVar[str] = "auto"
     damping: ClassVar[str] = "auto"
-    whitens: ClassVar[bool] = True
+    assisted: ClassVar[bool] = True
     cuts: int | None = eqx.field(static=True, default=None, kw_only=True)
 
     def _cuts(self, solver: LinearSolver) -> int:

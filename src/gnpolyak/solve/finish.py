@@ -75,7 +75,8 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
     Where it cannot be certified the first end stands, at whatever lower value was found.
     """
     ends = {Status.NOISE, Status.UNCERTIFIED, Status.STALLED}
-    if rule.exact or res.status not in ends or not forms_jacobian(run.problem, res.state.best.x):
+    possible = run.problem.penalty.has(RESIDUALS) and forms_jacobian(run.problem, res.state.best.x)
+    if rule.exact or res.status not in ends or not possible:
         return res
     found = certified(run, rule, run.through(((LeastAbsolute(), rule),), res.state.best.x))
     return found if found.success or found.status in STOPPED else replace(found, status=res.status)

@@ -114,15 +114,15 @@ def minimize(
     rule = _target_rule(problem, target, lower_bound, strategy, settings)
     limits = Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
     x0 = _start(problem, rank) if x0 is None else x0
-    x, dtype = _checked_start(problem, chosen, x0)
+    problem, x, dtype = _checked_start(problem, chosen, x0)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype):
         chosen = chosen.suited(problem, x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
     with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
         observers = [observer for observer in (callback, report) if observer is not None]
-        rule, cast = rule.suited(chosen.breadth), problem.cast(dtype)
-        run = Run(cast, convert, limits, interrupted, observers, proved=proves(cast, rule, x))
+        rule = rule.suited(chosen.breadth)
+        run = Run(problem, convert, limits, interrupted, observers, proved=proves(problem, rule, x))
         res = certified(run, rule, run.through(chosen.stages(run.problem, rule, x), x))
         fallback = chosen.fallback(run.problem, rule, x, res.status)
         if fallback:
@@ -216,8 +216,8 @@ def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
     return _as_float(bound)
 
 
-def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, np.dtype]:
-    """The start as JAX arrays, and the dtype to compute in."""
+def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Composite, Tree, np.dtype]:
+    """The problem as it is now, the start as JAX arrays, and the dtype that both are in."""
     if arrays.is_traced((x0, problem)):
         raise InputError(
             given="minimize inside a jit, vmap or grad",
@@ -229,9 +229,10 @@ def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, 
     dtype = arrays.working_dtype(x, problem)
     x = arrays.cast(x, dtype)
     with arrays.computing_in(dtype):
+        problem = problem.cast(dtype).settled(x)
         problem.check(x)
         method.check(problem, x)
-    return x, dtype
+    return problem, x, dtype
 
 
 def _checked_calls(max_calls: int | None, rule: Target) -> int:

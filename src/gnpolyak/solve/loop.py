@@ -153,7 +153,7 @@ class Run:
         return state, status
 
     def _begin(self, method: Method, target: Target, x: Tree) -> State:
-        made = (self.calls, min(self.limits.calls, np.iinfo(np.int32).max))
+        made = (self.calls, self.limits.calls)
         compiled = _start(self.problem, method, target, x, made, False)
         jax.block_until_ready(_chunk(self.problem, method, target, compiled, 0))
         began = time.perf_counter()

@@ -14,7 +14,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import is_real, require_positive, require_whole
+from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.finish import certified, finish, least_value, proves
@@ -236,8 +236,9 @@ def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Compos
 
 
 def _checked_calls(max_calls: int | None, rule: Target) -> int:
-    """The call limit, the rule's own if none was given."""
-    return require_whole("max_calls", rule.default_calls() if max_calls is None else max_calls, 1)
+    """The call limit, the rule's own if none was given; nobody lives to see the end of what can be counted."""
+    given = require_whole("max_calls", rule.default_calls() if max_calls is None else max_calls, 1)
+    return min(given, COUNTABLE)
 
 
 def _checked_seconds(max_seconds: float | None) -> float:

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import trees
+from gnpolyak.base.numbers import COUNTABLE
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps.methods import Memory, Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Aim, Target
 
-_NO_LIMIT = 2**31 - 1
 # Rounding in a value, in units of eps times the size of the numbers summed.
 _ROUNDING = 64
 # This many calls without a better value, at a gap within this factor of rounding, are a stall.
@@ -60,7 +60,7 @@ def init(
     x0: Tree,
     *,
     calls: Array | int = 0,
-    limit: Array | int = _NO_LIMIT,
+    limit: Array | int = COUNTABLE,
 ) -> State:
     """Evaluate the start: the first oracle call.
 

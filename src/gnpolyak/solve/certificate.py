@@ -50,15 +50,19 @@ class Certificate:
     measurements: int
     products: int
     """Products with A and its adjoint that it took, each of which counts as an oracle call."""
+    adds_up: bool = True
+    """Whether the sizes of the residuals add up to the value: of others nothing can be concluded."""
 
     @property
     def holds(self) -> bool:
         """Whether the point is a minimum to first order."""
-        return self.margin >= 0 and self.gain <= ALLOWED
+        return self.adds_up and self.margin >= 0 and self.gain <= ALLOWED
 
     def __str__(self) -> str:
         if self.holds:
             return f"nothing can be gained to first order: margin {self.margin:.2g}"
+        if not self.adds_up:
+            return "no certificate: the residuals do not add up to the value, so one of the two is wrong"
         if not self.margin >= 0:
             return (
                 f"no certificate: the {self.zeros:,} zero residuals of {self.measurements:,} cannot balance the others "
@@ -74,6 +78,7 @@ class _Dual(eqx.Module):
     gain: Array
     zeros: Array
     products: Array
+    adds_up: Array
 
 
 def certify(problem: Composite, x: Tree, tol: float = 0.0) -> Certificate:
@@ -97,11 +102,12 @@ def _told(dual: _Dual, before: int) -> Certificate:
         zeros=int(dual.zeros),
         measurements=dual.v.size,
         products=int(dual.products) + before,
+        adds_up=bool(dual.adds_up),
     )
 
 
-def _split(problem: Composite, x: Tree, tol: Array | float) -> tuple[Array, Array, Array]:
-    """The residuals, which of them are zero, and the size of a typical datum.
+def _split(problem: Composite, x: Tree, tol: Array | float) -> tuple[Array, Array, Array, Array]:
+    """The residuals, which of them are zero, the size of a typical datum, and whether the residuals add up to h.
 
     Judged by that size: the widest gap between residuals would do for neither points that are 1e-7 off nor data with
     outliers of 1e20.
@@ -109,34 +115,38 @@ def _split(problem: Composite, x: Tree, tol: Array | float) -> tuple[Array, Arra
     z, _ = problem.sensing.measure(problem.map, x)
     r = problem.penalty.residuals(z).ravel()
     unit = typical(data(problem, x))
-    return r, jnp.abs(r) <= jnp.maximum(ROUNDING * jnp.finfo(r.dtype).eps, tol) * unit, unit
+    eps, value = jnp.finfo(r.dtype).eps, problem.penalty.value(z)
+    adds_up = jnp.abs(jnp.sum(jnp.abs(r)) - value) <= jnp.sqrt(eps) * jnp.maximum(value, unit)
+    return r, jnp.abs(r) <= jnp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up
 
 
 @jax.jit
 def _dual(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     """The smallest v on the zero residuals that balances the signs of the others."""
-    r, zero, unit = _split(problem, x, tol)
+    r, zero, unit, adds_up = _split(problem, x, tol)
     push, pull, precondition = _actions(problem, x, zero)
     fixed = jnp.where(zero, 0.0, jnp.sign(r))
     free, whole, products = _balanced(zero.astype(r.dtype), fixed, push, pull, precondition)
     g = pull(fixed + free)
     left = jnp.sqrt(jnp.maximum(ratio(trees.dot(g, precondition(g)), whole), 0.0))
-    return _judged(x, r, fixed + free, zero, g, unit, left, products + 2)
+    return _judged(x, r, fixed + free, zero, g, unit, left, products + 2, adds_up)
 
 
 @jax.jit
 def _interior(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     """The v of the linearised l1 problem itself; in noise no more residuals are zero than there are variables."""
-    r, zero, unit = _split(problem, x, tol)
+    r, zero, unit, adds_up = _split(problem, x, tol)
     matrix, unravel = jacobian(problem, x)
     _, v = least_absolute(matrix, r)
     # Inside the box to rounding: zero residuals may be anywhere in it.
     g, sign = matrix.T @ v, jnp.where(zero, 0.0, jnp.sign(r))
     left = ratio(jnp.linalg.norm(g), jnp.linalg.norm(matrix.T @ sign))
-    return _judged(x, r, v, zero, unravel(g), unit, left, jnp.ones((), jnp.int32))
+    return _judged(x, r, v, zero, unravel(g), unit, left, jnp.ones((), jnp.int32), adds_up)
 
 
-def _judged(x: Tree, r: Array, v: Array, zero: Array, g: Tree, unit: Array, left: Array, products: Array) -> _Dual:
+def _judged(
+    x: Tree, r: Array, v: Array, zero: Array, g: Tree, unit: Array, left: Array, products: Array, adds_up: Array
+) -> _Dual:
     size = jnp.abs(r)
     steps = sum(jnp.sum(jnp.abs(a) * jnp.abs(b)) for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(g), strict=True))
     lost = jnp.sum(size - jnp.clip(v, -1.0, 1.0) * r)
@@ -149,6 +159,7 @@ def _judged(x: Tree, r: Array, v: Array, zero: Array, g: Tree, unit: Array, left
         gain=ratio(lost + _BOX * steps, scale),
         zeros=jnp.sum(zero),
         products=products,
+        adds_up=adds_up,
     )
 
 

@@ -15,7 +15,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.certificate import certify
-from gnpolyak.solve.loop import Run
+from gnpolyak.solve.loop import Run, is_lower, no_worse
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.uncertainty import Uncertainty
 from gnpolyak.steps.graduated import Graduated
@@ -77,7 +77,7 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
     x = jax.tree.map(jax.numpy.asarray, res.x)
     if not forms_jacobian(run.problem, x):
         return res
-    found = certified(run, rule, run.through(((LeastAbsolute(), rule),), x))
+    found = certified(run, rule, no_worse(run.through(((LeastAbsolute(), rule),), x), res))
     return found if found.success else replace(found, status=Status.NOISE)
 
 
@@ -107,7 +107,11 @@ def _polished(run: Run, rule: Target, res: Result) -> Result:
         goal = Known(float(rule.stated()), tol=0.0)
         better = run.through(((Graduated(), goal),), jax.tree.map(jax.numpy.asarray, res.x))
         better = certified(run, rule, better)
-        kept = better if better.value < res.value or better.status is Status.NOISE else replace(res, calls=run.calls)
+        kept = (
+            better
+            if is_lower(better.value, res.value) or better.status is Status.NOISE
+            else replace(res, calls=run.calls)
+        )
         status = res.status if res.success else better.status
         res = replace(kept, status=status, calls=run.calls, history=run.history(), polish_calls=run.calls - begun)
     if res.status is Status.NOISE:

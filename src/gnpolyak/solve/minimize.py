@@ -18,7 +18,7 @@ from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.finish import certified, finish, least_value, proves
-from gnpolyak.solve.loop import Limits, Run, interruptible
+from gnpolyak.solve.loop import Limits, Run, interruptible, is_lower
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.starts import STARTS
@@ -127,7 +127,7 @@ def minimize(
         fallback = chosen.fallback(run.problem, rule, x, res.status)
         if fallback:
             again = certified(run, rule, run.through(fallback, x))
-            kept = again if again.success or again.value < res.value else res
+            kept = again if again.success or is_lower(again.value, res.value) else res
             res = replace(kept, calls=run.calls, history=run.history())
         if res.status is Status.NOISE and not polish:
             res = least_value(run, rule, res)

@@ -87,13 +87,22 @@ def init(
         best=start,
         aim=target.init(start),
         memory=method.init(problem, start, seen),
-        first_gap=start.value - target.stated(),
+        first_gap=_first_gap(problem, start.value - target.stated()),
         calls=jnp.asarray(calls, jnp.int32) + 1,
         limit=jnp.asarray(limit, jnp.int32),
         idle=jnp.zeros((), jnp.int32),
         status=jnp.zeros((), jnp.int32),
     )
     return _with_status(state, _judge(problem, method, target, state))
+
+
+def _first_gap(problem: Composite, gap: Array) -> Array:
+    """The gap that others are measured by.
+
+    One of a start that is beyond all bounds would make a success of anything; the size of the data stands in for it.
+    """
+    scale = jnp.asarray(problem.penalty.scale(), gap.dtype)
+    return jnp.where((scale > 0) & (gap > _DIVERGENCE * scale), scale, gap)
 
 
 def step(problem: Composite, method: Method, target: Target, state: State) -> tuple[State, Info]:

@@ -100,3 +100,60 @@ def test_indices_among_the_arguments_stay_indices():
     problem = gnp.composite(lambda x, i: x[i] ** 3, gnp.L1(np.array([1.0, 27.0, 27.0, 8.0])), args=(entries,))
     res = gnp.minimize(problem, [np.float64(1.1), np.float64(2.2), np.float64(2.8)], target=0.0)
     assert np.allclose(res.x, [1.0, 2.0, 3.0], atol=1e-8)
+
+
+def line(a, x):
+    b = a @ x
+    b[::5] += 3.0
+    return gnp.L1(b)
+
+
+def test_a_captured_array_that_changed_is_seen(compilations):
+    """And so is one of a fresh lambda of the same code, without another program."""
+    truth = np.arange(1.0, 4.0)
+    a = np.random.default_rng(0).standard_normal((40, 3))
+
+    def model(x):
+        return a @ x
+
+    assert np.allclose(gnp.minimize(gnp.composite(model, line(a, truth)), np.ones(3)).x, truth)
+    a *= 2
+    with compilations() as warm:
+        problem = gnp.composite(model, line(a, truth))
+        res = gnp.minimize(problem, np.ones(3))
+        assert res.success
+        assert np.allclose(res.x, truth)
+        assert gnp.diagnostics.certify(problem, truth).holds
+        other = np.random.default_rng(1).standard_normal((40, 3))
+        fresh = {"model": lambda x: other @ x}["model"]
+        fresh.__name__ = "model"
+        assert np.allclose(gnp.minimize(gnp.composite(fresh, line(other, truth)), np.ones(3)).x, truth)
+    assert warm.count == 0
+
+
+def test_a_captured_number_that_changed_is_seen():
+    power = [2.0]
+    problem = gnp.composite(lambda x: x ** power[0], gnp.L1(np.array([4.0, 9.0])))
+    assert np.allclose(gnp.minimize(problem, np.array([1.5, 2.5])).x, [2.0, 3.0])
+    power[0] = 1.0
+    assert np.allclose(gnp.minimize(problem, np.array([1.5, 2.5])).x, [4.0, 9.0])
+
+
+def test_what_a_custom_penalty_captures_is_seen_to_change(compilations):
+    b = np.array([1.0, -2.0, 4.0])
+    penalty = gnp.CustomPenalty(lambda z: jnp.sum(jnp.abs(z - b)), lambda z: jnp.sign(z - b), infimum=0.0)
+    problem = gnp.composite(lambda x: 2 * x, penalty)
+    assert np.allclose(gnp.minimize(problem, np.ones(3), "gnp").x, b / 2)
+    b += 1.0
+    with compilations() as warm:
+        assert np.allclose(gnp.minimize(problem, np.ones(3), "gnp").x, b / 2)
+    assert warm.count == 0
+
+
+@pytest.mark.parametrize("check", [gnp.diagnostics.check_taylor, gnp.diagnostics.check_adjoint])
+def test_diagnostics_see_what_is_captured_as_it_is(check):
+    a = np.eye(2)
+    problem = gnp.composite(lambda x: a @ jnp.sin(x), gnp.L1(np.ones(2)))
+    assert check(problem, [0.3, 0.4]).passed
+    a[:] = [[1.0, 2.0], [3.0, 5.0]]
+    assert check(problem, [0.3, 0.4]).passed

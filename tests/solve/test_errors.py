@@ -12,6 +12,7 @@ import gnpolyak as gnp
 CASE = gnp.instances.tensor_sensing(d=6, r=2, m=40)
 CUBIC = gnp.instances.tensor_sensing(d=6, r=2, n=3, m=40)
 SMALL = gnp.composite(lambda x: x**3, gnp.L1(np.array([8.0, 27.0])))
+MASKED = np.ma.array([8.0, 27.0], mask=[False, True])
 FREE = gnp.composite(lambda x: x, gnp.CustomPenalty(jnp.sum, jnp.ones_like))
 
 
@@ -36,6 +37,25 @@ BAD = {
     "NaN in x0": (solve(x0=with_entry(CASE.x0, np.nan)), "x0 with 1 of 12"),
     "Inf in x0": (solve(x0=with_entry(CASE.x0, -np.inf)), "x0 with 1 of 12"),
     "NaN in args": (lambda: gnp.composite(lambda x, a: x, gnp.L1([1.0]), args=(np.nan,)), r"args\[0\]"),
+    "masked b": (lambda: gnp.L1(MASKED), "b with 1 masked entry"),
+    "masked b of L2": (lambda: gnp.L2(MASKED), "compressed"),
+    "masked b in a list": (lambda: gnp.L1([MASKED, MASKED]), "b with 2 masked entries"),
+    "masked x0": (solve(SMALL, MASKED), "x0 with 1 masked"),
+    "masked x0 in a tree": (solve(x0={"a": MASKED, "b": CASE.x0}), r"x0 \(leaf 0\) with 1 masked"),
+    "masked p": (lambda: gnp.PowerSensing(np.ma.masked_invalid([[np.nan, 1.0]])), "p with 1 masked"),
+    "masked q": (lambda: gnp.PowerSensing(np.ones((1, 2)), np.ma.masked_equal([[0.0, 1.0]], 0)), "q with 1 masked"),
+    "masked args": (lambda: gnp.composite(lambda x, a: x, gnp.L1([1.0]), args=(MASKED,)), r"args\[0\] with 1 masked"),
+    "masked indices": (
+        lambda: gnp.composite(lambda x, i: x[i], gnp.L1([1.0]), args=(np.ma.masked_equal([0, 1], 0),)),
+        "masked",
+    ),
+    "masked args of a penalty": (lambda: gnp.CustomPenalty(jnp.sum, jnp.sign, args=(MASKED,)), "masked"),
+    "masked in a diagnosis": (lambda: gnp.diagnostics.certify(SMALL, MASKED), "x0 with 1 masked"),
+    "inner beyond counting": (solve(target=None, strategy="restart", inner=10**10), "inner=10000000000"),
+    "outer beyond counting": (solve(target=None, strategy="restart", outer=10**10), "at most 2,147,483,647"),
+    "Restart beyond counting": (solve(target=gnp.Restart(0.0, 10**10, 10**10)), "inner=10000000000"),
+    "patience beyond counting": (solve(target=gnp.Level(0.0, patience=10**12)), "patience=1000000000000"),
+    "max_inner beyond counting": (solve(method=gnp.GNP(solver="cg", max_inner=10**12)), "max_inner="),
     "complex x0": (solve(x0=CASE.x0 + 1j), "a complex variable for SymmetricCP"),
     "complex b": (lambda: gnp.L1(np.array([1j])), "b with complex"),
     "half precision": (lambda: gnp.L1(np.ones(2, np.float16)), "float32 or float64"),
@@ -118,6 +138,31 @@ def test_bad_input(name, compilations):
     message = str(caught.value)
     assert all(part in message for part in ("Given: ", "Needed: ", "Missing: ", "Do: "))
     assert counted.count == 0
+
+
+def test_nothing_masked_is_nothing_missing():
+    open_mask = np.ma.array([8.0, 27.0], mask=[False, False])
+    problem = gnp.composite(lambda x: x**3, gnp.L1(open_mask))
+    assert np.allclose(gnp.minimize(problem, np.ma.array([1.5, 2.5])).x, [2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_calls": 10**12},
+        {"target": None, "strategy": "restart", "inner": 10**6, "outer": 10**6, "max_calls": 60},
+        {"target": gnp.Restart(0.0, 2**31 - 1, 2**31 - 1), "max_seconds": 0.5},
+        {"target": gnp.Level(0.0, patience=2**31 - 1), "max_calls": 60},
+        {"method": gnp.GNP(solver="cg", max_inner=2**31 - 1)},
+    ],
+)
+def test_counts_at_the_end_of_what_can_be_counted(options):
+    """Nothing overflows into a negative number: the solves go as far as their limits let them."""
+    case = gnp.instances.tensor_sensing(d=6, r=2, p_fail=0.1)
+    res = gnp.minimize(case.problem, case.x0, **{"method": "gnp", "target": case.target, **options})
+    assert res.value < 0.9 * res.history.value[0]
+    assert res.status in (gnp.Status.TARGET_REACHED, gnp.Status.CALL_LIMIT, gnp.Status.TIME_LIMIT)
+    assert res.calls > 20
 
 
 def test_errors_survive_a_process_pool():

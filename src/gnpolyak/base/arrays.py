@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import counted
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 
@@ -150,6 +151,7 @@ def _alike(leaf: Any, dtype: np.dtype) -> np.dtype:
 
 
 def _as_numpy(value: Any, name: str) -> np.ndarray:
+    _require_unmasked(value, name)
     try:
         array = np.asarray(value)
     except ValueError:
@@ -162,6 +164,28 @@ def _as_numpy(value: Any, name: str) -> np.ndarray:
             advice=f"convert {name} with numpy.asarray(..., dtype=float) and look at what fails",
         )
     return array
+
+
+def _require_unmasked(value: Any, name: str) -> None:
+    # What is under a mask is no measurement, and NumPy hands it on without a word.
+    hidden = sum(int(np.ma.count_masked(each)) for each in _masked(value))
+    if hidden:
+        raise InputError(
+            given=f"{name} with {counted(hidden, 'masked entry', 'masked entries')}",
+            needed="a number in each entry",
+            missing="those under the mask",
+            advice=f"pass the entries that are there, {name}.compressed(), and measure only those: by an index in the "
+            "model, or by a sensing that picks them out of the image",
+        )
+
+
+def _masked(value: Any) -> Iterator[np.ma.MaskedArray]:
+    """The masked arrays in a value, which may be a list of them."""
+    if isinstance(value, np.ma.MaskedArray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _masked(each)
 
 
 def _require_precision(array: Any, name: str) -> None:

@@ -1,7 +1,8 @@
-"""The data of a user's function: arguments of the compiled loop, whatever they are made of."""
+"""A user's function and its data: arguments of the compiled loop, whatever they are made of."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -10,6 +11,7 @@ from jax import Array
 
 from gnpolyak.base.arrays import as_data
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
 
 
 class Data(eqx.Module):
@@ -17,11 +19,6 @@ class Data(eqx.Module):
 
     An Equinox module, for instance, has arrays as well as functions for leaves. Only the former may be arguments of
     compiled code; the latter are compiled into it.
-
-    Parameters
-    ----------
-    args : tuple
-        Arrays, numbers, and pytrees of them.
     """
 
     arrays: tuple[Array, ...]
@@ -29,7 +26,9 @@ class Data(eqx.Module):
     """For each leaf what is no array, or None for one that is."""
     structure: Any = eqx.field(static=True)
 
-    def __init__(self, args: Any) -> None:
+    @classmethod
+    def of(cls, args: Any) -> Data:
+        """The data of a tuple of arguments: arrays, numbers, and pytrees of them, all checked."""
         if not isinstance(args, (tuple, list)):
             raise InputError(
                 given=f"args of type {type(args).__name__}",
@@ -37,10 +36,15 @@ class Data(eqx.Module):
                 missing="the tuple around them",
                 advice="pass args=(data,), with the comma, for a single argument",
             )
-        leaves, self.structure = jax.tree.flatten_with_path(tuple(args))
+        leaves, structure = jax.tree.flatten_with_path(tuple(args))
         checked = [as_data(leaf, f"args{jax.tree_util.keystr(path)}") for path, leaf in leaves]
-        self.arrays = tuple(leaf for leaf in checked if eqx.is_array(leaf))
-        self.rest = tuple(None if eqx.is_array(leaf) else leaf for leaf in checked)
+        arrays = tuple(leaf for leaf in checked if eqx.is_array(leaf))
+        return cls(arrays, tuple(None if eqx.is_array(leaf) else leaf for leaf in checked), structure)
+
+    @classmethod
+    def plain(cls, arrays: tuple[Any, ...]) -> Data:
+        """The data of arguments that are arrays, each of them, and are taken as they are."""
+        return cls(arrays, (None,) * len(arrays), jax.tree.structure(arrays))
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -48,3 +52,18 @@ class Data(eqx.Module):
         numbers = iter(self.arrays)
         leaves = [next(numbers) if leaf is None else leaf for leaf in self.rest]
         return jax.tree.unflatten(self.structure, leaves)
+
+
+class Function(eqx.Module):
+    """``function(at, *args)``: a user's function, or a `gnpolyak.base.tracing.Program` that stands for it."""
+
+    function: Callable[..., Any] = eqx.field(static=True)
+    data: Data
+
+    @property
+    def name(self) -> str:
+        """How errors call it."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def __call__(self, at: Tree) -> Any:
+        return self.function(at, *self.data.args)

@@ -12,6 +12,9 @@ import numpy as np
 
 from gnpolyak.base.errors import InputError
 
+COUNTABLE = 2**31 - 1
+"""The most that the compiled loop can count to, in 32 bits."""
+
 
 def is_whole(value: Any, least: int) -> bool:
     """Tell whether the value is an integer of at least `least`."""
@@ -23,7 +26,7 @@ def is_real(value: Any) -> bool:
     return _is_scalar(value, (int, float, np.integer, np.floating), "iuf") and bool(-math.inf < value < math.inf)
 
 
-def require_whole(name: str, value: Any, least: int, advice: str | None = None) -> int:
+def require_whole(name: str, value: Any, least: int, advice: str | None = None, most: int | None = None) -> int:
     """The argument `name` as an int, or an InputError that says what it should be.
 
     Parameters
@@ -36,9 +39,12 @@ def require_whole(name: str, value: Any, least: int, advice: str | None = None) 
         The smallest value allowed.
     advice : str, optional
         What to do instead; by default to leave the argument out.
+    most : int, optional
+        The largest value allowed.
     """
-    if not is_whole(value, least):
-        raise _invalid(name, value, f"a whole number of at least {least}", advice)
+    if not is_whole(value, least) or (most is not None and value > most):
+        largest = "" if most is None else f" and at most {most:,}"
+        raise _invalid(name, value, f"a whole number of at least {least}{largest}", advice)
     return int(value)
 
 
@@ -70,6 +76,6 @@ def _invalid(name: str, value: Any, needed: str, advice: str | None) -> InputErr
     )
 
 
-def counted(number: int, noun: str) -> str:
-    """A number and its noun, such as ``1 call`` and ``1,200 calls``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, several: str = "") -> str:
+    """A number and its noun, such as ``1 call`` and ``1,200 calls``; `several` is the plural of one that is not so."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"

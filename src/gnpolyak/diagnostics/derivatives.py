@@ -69,7 +69,7 @@ def check_adjoint(model: Model, x: Tree, *, seed: int = 0) -> Check:
         rng = inputs.generator(seed)
         figures = _map_figures(c, point, _map_vectors(c, point, rng))
         if isinstance(model, Composite):
-            problem = model.cast(np.dtype(np.float64))
+            problem = model.cast(np.dtype(np.float64)).settled(point)
             v = rng.standard_normal(measured.eval_shape(problem, point).shape)
             figures |= _problem_figures(problem, point, inputs.random_like(point, rng), v)
     figures = {name: float(value) for name, value in figures.items()}

@@ -33,8 +33,9 @@ def on_the_map(model: Model, x: Tree) -> Iterator[tuple[Map, Tree]]:
     c = c if isinstance(c, Map) else AutodiffMap(c)
     point = _point(x)
     with arrays.computing_in(_DOUBLE), _forward_derivatives(c):
-        (model if isinstance(model, Composite) else c).check(point)
-        yield arrays.cast(c, _DOUBLE), point
+        c = c.cast(_DOUBLE).settled(point)
+        (Composite(c, model.penalty, model.sensing) if isinstance(model, Composite) else c).check(point)
+        yield c, point
 
 
 @contextmanager
@@ -49,7 +50,7 @@ def on_the_problem(problem: Any, *points: Tree) -> Iterator[tuple[Composite, lis
         )
     checked = [_point(x) for x in points]
     with arrays.computing_in(_DOUBLE):
-        problem = problem.cast(_DOUBLE)
+        problem = problem.cast(_DOUBLE).settled(checked[0])
         for x in checked:
             problem.check(x)
         yield problem, checked

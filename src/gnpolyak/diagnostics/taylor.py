@@ -73,7 +73,7 @@ def check_taylor(model: Model, x: Tree, *, seed: int = 0) -> Check:
         if inputs.image_shape(c, point) is not None:
             figures["map"] = _least_order(_remainders(c, point, u))
         if isinstance(model, Composite):
-            problem = model.cast(np.dtype(np.float64))
+            problem = model.cast(np.dtype(np.float64)).settled(point)
             figures["measurements"] = _least_order(_measured_remainders(problem, point, u))
             drawn = [inputs.random_like(point, rng) for _ in range(_DIRECTIONS)]
             sizes = _sizes(point)

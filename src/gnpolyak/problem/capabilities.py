@@ -11,6 +11,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,10 @@ class Part(eqx.Module):
     def cast(self, dtype: np.dtype) -> Self:
         """The part with its numbers in `dtype`; one that stores some of them otherwise overrides this."""
         return arrays.cast(self, dtype)
+
+    def settled(self, at: Tree) -> Self:
+        """The part as it is now, for arguments like `at`: what a user's functions capture may change between solves."""
+        return self
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[Any]:

@@ -93,6 +93,19 @@ class Composite(eqx.Module):
         """The problem in a variable in which its measurements treat all directions alike; itself where x is one."""
         return Composite(self.map, self.penalty, self.sensing.whitened())
 
+    def settled(self, x: Tree) -> Composite:
+        """The problem as it is now: what the functions in it capture is read, once, and made part of it.
+
+        The same program serves for all problems whose functions compute the same, on whatever numbers.
+        """
+        c = self.map.settled(x)
+        try:
+            z = _measurements.eval_shape(Composite(c, self.penalty, self.sensing), x)
+        except Exception:
+            # Parts that do not fit each other are for `check` to name.
+            return Composite(c, self.penalty, self.sensing)
+        return Composite(c, self.penalty.settled(z), self.sensing)
+
     @property
     def label(self) -> str:
         """How errors and summaries call this problem."""

@@ -57,15 +57,19 @@ class Certificate:
     measurements: int
     products: int
     """Products with A and its adjoint that it took, each of which counts as an oracle call."""
+    adds_up: bool = True
+    """Whether the sizes of the residuals add up to the value: of others nothing can be concluded."""
 
     @property
     def holds(self) -> bool:
         """Whether the point is a minimum to first order."""
-        return self.margin >= 0 and self.gain <= self.allowed
+        return self.adds_up and self.margin >= 0 and self.gain <= self.allowed
 
     def __str__(self) -> str:
         if self.holds:
             return f"nothing can be gained to first order: margin {self.margin:.2g}"
+        if not self.adds_up:
+            return "no certificate: the residuals do not add up to the value, so one of the two is wrong"
         if not self.margin >= 0:
             return (
                 f"no certificate: the {self.zeros:,} zero residuals of {self.measurements:,} cannot balance the others "
@@ -84,6 +88,7 @@ class _Dual(eqx.Module):
     gain: Array
     zeros: Array
     products: Array
+    adds_up: Array
 
 
 def certify(problem: Composite, x: Tree, tol: float = 0.0) -> Certificate:
@@ -108,37 +113,41 @@ def _told(dual: _Dual, before: int) -> Certificate:
         zeros=int(dual.zeros),
         measurements=dual.v.size,
         products=int(dual.products) + before,
+        adds_up=bool(dual.adds_up),
     )
 
 
-def _split(problem: Composite, x: Tree, tol: Array | float) -> tuple[Array, Array, Array]:
-    """The residuals, which of them are zero, and the size of a typical datum.
+def _split(problem: Composite, x: Tree, tol: Array | float) -> tuple[Array, Array, Array, Array]:
+    """The residuals, which of them are zero, the size of a typical datum, and whether the residuals add up to h.
 
     Judged by that size: the widest gap between residuals would do for neither points that are 1e-7 off nor data with
     outliers of 1e20.
     """
-    r = problem.penalty.residuals(problem.measure(x)).ravel()
+    z = problem.measure(x)
+    r = problem.penalty.residuals(z).ravel()
     unit = typical(data(problem, x))
-    return r, jnp.abs(r) <= jnp.maximum(ROUNDING * jnp.finfo(r.dtype).eps, tol) * unit, unit
+    eps, value = jnp.finfo(r.dtype).eps, problem.penalty.value(z)
+    adds_up = jnp.abs(jnp.sum(jnp.abs(r)) - value) <= jnp.sqrt(eps) * jnp.maximum(value, unit)
+    return r, jnp.abs(r) <= jnp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up
 
 
 @jax.jit
 def _dual(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     """The smallest v on the zero residuals that balances the signs of the others."""
-    r, zero, unit = _split(problem, x, tol)
+    r, zero, unit, adds_up = _split(problem, x, tol)
     products, precondition, most = _actions(problem, x, zero)
     fixed = jnp.where(zero, 0.0, jnp.sign(r))
     free, left, count = _balanced(zero.astype(r.dtype), fixed, products, precondition, most)
     # What CG believes to be left is not believed: the bound on the gain rests on these products.
     g = products.pull(fixed + free)
     slope = _slope(g, precondition(g), products.push)
-    return _judged(x, r, fixed + free, zero, g, slope, unit, left, count + 2)
+    return _judged(x, r, fixed + free, zero, g, slope, unit, left, count + 2, adds_up)
 
 
 @jax.jit
 def _interior(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     """The v of the linearised l1 problem itself; in noise no more residuals are zero than there are variables."""
-    r, zero, unit = _split(problem, x, tol)
+    r, zero, unit, adds_up = _split(problem, x, tol)
     matrix, unravel = jacobian(problem, x)
     _, v = least_absolute(matrix, r)
     # Inside the box to rounding: zero residuals may be anywhere in it.
@@ -147,7 +156,7 @@ def _interior(problem: Composite, x: Tree, tol: Array | float) -> _Dual:
     g = even.T @ v
     left = ratio(jnp.linalg.norm(g), jnp.linalg.norm(even.T @ sign))
     slope = _slope(g, g, lambda y: even @ y)
-    return _judged(x, r, v, zero, unravel(g * column), slope, unit, left, jnp.ones((), jnp.int32))
+    return _judged(x, r, v, zero, unravel(g * column), slope, unit, left, jnp.ones((), jnp.int32), adds_up)
 
 
 def _slope(g: Tree, y: Tree, push: Callable[[Tree], Array]) -> Array:
@@ -159,7 +168,16 @@ def _slope(g: Tree, y: Tree, push: Callable[[Tree], Array]) -> Array:
 
 
 def _judged(
-    x: Tree, r: Array, v: Array, zero: Array, g: Tree, slope: Array, unit: Array, left: Array, products: Array
+    x: Tree,
+    r: Array,
+    v: Array,
+    zero: Array,
+    g: Tree,
+    slope: Array,
+    unit: Array,
+    left: Array,
+    products: Array,
+    adds_up: Array,
 ) -> _Dual:
     """What v proves. `slope` is by how much the value falls, at most, along a step that moves the data by one."""
     size = jnp.abs(r)
@@ -178,6 +196,7 @@ def _judged(
         gain=jnp.where(jnp.isfinite(gain), gain, jnp.inf),
         zeros=jnp.sum(zero),
         products=products,
+        adds_up=adds_up,
     )
 
 

@@ -15,7 +15,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.certificate import certify
-from gnpolyak.solve.loop import Run
+from gnpolyak.solve.loop import Run, is_lower, no_worse
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.uncertainty import Uncertainty
 from gnpolyak.steps.graduated import Graduated
@@ -78,7 +78,8 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
     possible = run.problem.penalty.has(RESIDUALS) and forms_jacobian(run.problem, res.state.best.x)
     if rule.exact or res.status not in ends or not possible:
         return res
-    found = certified(run, rule, run.through(((LeastAbsolute(), rule),), res.state.best.x))
+    least = run.through(((LeastAbsolute(), rule),), res.state.best.x)
+    found = certified(run, rule, no_worse(least, res))
     return found if found.success or found.status in STOPPED else replace(found, status=res.status)
 
 
@@ -113,7 +114,7 @@ def _polished(run: Run, rule: Target, res: Result) -> Result:
         goal = Known(float(rule.stated()), tol=0.0)
         better = run.through(((Graduated(), goal),), res.state.best.x)
         better = certified(run, rule, better)
-        kept = better if better.value < res.value or better.status is Status.NOISE else replace(res, calls=run.calls)
+        kept = better if is_lower(better.value, res.value) or better.status is Status.NOISE else res
         status = res.status if res.success else better.status
         res = replace(kept, status=status, calls=run.calls, history=run.history(), polish_calls=run.calls - begun)
     if res.status is Status.NOISE:

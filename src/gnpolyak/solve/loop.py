@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
@@ -31,6 +31,8 @@ _CHUNK_SECONDS = 0.1
 _FIRST_CHUNK = 8
 # The most oracle calls of a single step: an inner solve without a preconditioner, and the point it leads to.
 _LONGEST_STEP = 128
+# Values that differ by less, in units of rounding, are equal: each of some hundred steps may have added a few units.
+_ROUNDING = 1e4
 
 
 class _Trace(eqx.Module):
@@ -129,17 +131,20 @@ class Run:
 
     def through(self, stages: Sequence[tuple[Method, Target]], x: Tree) -> Result:
         """Run the stages one after the other, each from the best point so far, and return the last one's result."""
-        first_gap = None
+        first_gap: Array | None = None
+        before: Result | None = None
         for place, (method, target) in enumerate(stages):
             state, status = self._stage(method, target, x, first_gap)
-            x, first_gap = state.best.x, state.first_gap
+            res = self._result(method, target, state, status)
+            res = before = res if before is None else no_worse(res, before)
+            x, first_gap = res.state.best.x, state.first_gap
             # A rule for an unknown optimum may be wrong about having reached it; whoever comes next will see.
             reached = status is Status.TARGET_REACHED
             final = status in _FINAL and not (reached and not target.exact and not self.proved(state.best.value))
             if final or not np.isfinite(float(state.best.value)) or place == len(stages) - 1:
                 break
         self.method = method
-        return self._result(method, target, state, status)
+        return res
 
     def _stage(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> tuple[State, Status]:
         state = self._begin(method, target, x)
@@ -157,7 +162,7 @@ class Run:
         return state, status
 
     def _begin(self, method: Method, target: Target, x: Tree) -> State:
-        made = (self.calls, min(self.limits.calls, np.iinfo(np.int32).max))
+        made = (self.calls, self.limits.calls)
         compiled = _start(self.problem, method, target, x, made, False)
         jax.block_until_ready(_chunk(self.problem, method, target, compiled, 0))
         began = time.perf_counter()
@@ -175,7 +180,8 @@ class Run:
         taken = int(state.calls) - self.calls
         marks = self.seconds + elapsed * np.arange(1, taken + 1) / max(taken, 1)
         columns = (trace.value, trace.best, trace.step, trace.inner_iterations)
-        self.rows.append(np.array([*(np.asarray(column, np.float64)[:taken] for column in columns), marks]))
+        if taken:  # None are made where the first direction cannot be followed.
+            self.rows.append(np.array([*(np.asarray(column, np.float64)[:taken] for column in columns), marks]))
         self.seconds += elapsed
         self.calls += taken
         return taken, elapsed, state
@@ -228,6 +234,23 @@ class Run:
             inner_iterations=columns[3].astype(int),
             seconds=columns[4],
         )
+
+
+def is_lower(value: float, than: float) -> bool:
+    """Tell whether a value is the better one; only a number can be: −inf and NaN are no values."""
+    return bool(np.isfinite(value) and not value >= than)
+
+
+def no_worse(res: Result, before: Result) -> Result:
+    """The result, at the point that was the best before it where it has lost that: a start may evaluate otherwise.
+
+    Values that are equal to rounding are no loss: see `gnpolyak.steps.iteration`.
+    """
+    rounding = _ROUNDING * np.finfo(jax.tree.leaves(res.x)[0].dtype).eps * abs(before.value)
+    if np.isfinite(res.value) and not res.value > before.value + rounding:
+        return res
+    state = eqx.tree_at(lambda s: s.best, res.state, before.state.best)
+    return replace(res, x=before.x, value=before.value, state=state)
 
 
 def _next_length(taken: int, elapsed: float, left: float) -> int:

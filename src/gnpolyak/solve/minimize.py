@@ -12,12 +12,12 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import is_real, require_positive, require_whole
+from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.finish import certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown
-from gnpolyak.solve.loop import Limits, Run, interruptible
+from gnpolyak.solve.loop import Limits, Run, interruptible, is_lower
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.starting import start
@@ -114,10 +114,9 @@ def minimize(
     limits = Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
     grows = x0 is None and rank == "auto"
     x0 = start(problem, rank) if x0 is None else x0
-    x, dtype = _checked_start(problem, chosen, x0)
+    given, x, dtype = _checked_start(problem, chosen, x0)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype):
-        given = problem.cast(dtype)
         solved = given.whitened() if chosen.assisted else given
         chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
@@ -142,7 +141,7 @@ def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
     if not fallback:
         return res
     again = certified(run, rule, run.through(fallback, x))
-    kept = again if again.success or again.value < res.value else res
+    kept = again if again.success or is_lower(again.value, res.value) else res
     return replace(kept, calls=run.calls, history=run.history())
 
 
@@ -226,8 +225,8 @@ def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
     return _as_float(bound)
 
 
-def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, np.dtype]:
-    """The start as JAX arrays, and the dtype to compute in."""
+def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Composite, Tree, np.dtype]:
+    """The problem as it is now, the start as JAX arrays, and the dtype that both are in."""
     if arrays.is_traced((x0, problem)):
         raise InputError(
             given="minimize inside a jit, vmap or grad",
@@ -239,14 +238,16 @@ def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Tree, 
     dtype = arrays.working_dtype(x, problem)
     x = arrays.cast(x, dtype)
     with arrays.computing_in(dtype):
+        problem = problem.cast(dtype).settled(x)
         problem.check(x)
         method.check(problem, x)
-    return x, dtype
+    return problem, x, dtype
 
 
 def _checked_calls(max_calls: int | None, rule: Target) -> int:
-    """The call limit, the rule's own if none was given."""
-    return require_whole("max_calls", rule.default_calls() if max_calls is None else max_calls, 1)
+    """The call limit, the rule's own if none was given; nobody lives to see the end of what can be counted."""
+    given = require_whole("max_calls", rule.default_calls() if max_calls is None else max_calls, 1)
+    return min(given, COUNTABLE)
 
 
 def _checked_seconds(max_seconds: float | None) -> float:

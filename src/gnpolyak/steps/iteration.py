@@ -7,13 +7,13 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import trees
+from gnpolyak.base.numbers import COUNTABLE
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps.methods import Memory, Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Aim, Target
 
-_NO_LIMIT = 2**31 - 1
 # Rounding in a value, in units of eps times the size of the numbers summed.
 _ROUNDING = 64
 # This many calls without a better value, at a gap within this factor of rounding, are a stall.
@@ -60,7 +60,7 @@ def init(
     x0: Tree,
     *,
     calls: Array | int = 0,
-    limit: Array | int = _NO_LIMIT,
+    limit: Array | int = COUNTABLE,
 ) -> State:
     """Evaluate the start: the first oracle call.
 
@@ -87,13 +87,22 @@ def init(
         best=start,
         aim=target.init(start),
         memory=method.init(problem, start, seen),
-        first_gap=start.value - target.stated(),
+        first_gap=_first_gap(problem, start.value - target.stated()),
         calls=jnp.asarray(calls, jnp.int32) + 1,
         limit=jnp.asarray(limit, jnp.int32),
         idle=jnp.zeros((), jnp.int32),
         status=jnp.zeros((), jnp.int32),
     )
     return _with_status(state, _judge(problem, method, target, state))
+
+
+def _first_gap(problem: Composite, gap: Array) -> Array:
+    """The gap that others are measured by.
+
+    One of a start that is beyond all bounds would make a success of anything; the size of the data stands in for it.
+    """
+    scale = jnp.asarray(problem.penalty.scale(), gap.dtype)
+    return jnp.where((scale > 0) & (gap > _DIVERGENCE * scale), scale, gap)
 
 
 def step(problem: Composite, method: Method, target: Target, state: State) -> tuple[State, Info]:

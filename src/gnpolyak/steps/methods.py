@@ -12,7 +12,7 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import counted, is_real, is_whole, require_whole
+from gnpolyak.base.numbers import COUNTABLE, counted, is_real, is_whole, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps import cuts as bundles
@@ -259,7 +259,8 @@ class GNP(MetricMethod):
 
     def check(self, problem: Composite, x: Tree) -> None:
         if self.max_inner is not None:
-            require_whole("max_inner", self.max_inner, 1, "leave it out for ten times the number of variables")
+            advice = "leave it out for ten times the number of variables"
+            require_whole("max_inner", self.max_inner, 1, advice, most=COUNTABLE)
         super().check(problem, x)
 
 

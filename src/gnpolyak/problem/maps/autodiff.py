@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import equinox as eqx
 import jax
@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.data import Data
+from gnpolyak.base import tracing
+from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
@@ -25,13 +26,11 @@ class AutodiffMap(Map):
     function : callable
         Any function that JAX can trace, from an array or a pytree of arrays to one array.
     args : tuple
-        The function's data, arrays or any pytrees of them, such as an Equinox module. Passed this way they are
-        arguments of the compiled loop; a large array that the function captures instead becomes a constant of it, and
-        every new closure is compiled anew.
+        The function's data, arrays or any pytrees of them, such as an Equinox module. They are checked, and take part
+        in the choice of the dtype. Arrays that the function captures instead are read at each solve, as they are then.
     """
 
-    function: Callable[..., Array] = eqx.field(static=True)
-    data: Data
+    function: Function
 
     def __init__(self, function: Callable[..., Array], args: tuple[Any, ...] = ()) -> None:
         if not callable(function):
@@ -41,12 +40,11 @@ class AutodiffMap(Map):
                 missing="something to call",
                 advice="pass the function c itself, such as lambda x: A @ x",
             )
-        self.function = function
-        self.data = Data(args)
+        self.function = Function(function, Data.of(args))
 
     @property
     def label(self) -> str:
-        return f"AutodiffMap({getattr(self.function, '__name__', type(self.function).__name__)})"
+        return f"AutodiffMap({self.function.name})"
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Tree]]:
@@ -59,7 +57,10 @@ class AutodiffMap(Map):
         yield cls(lambda x, rows: jnp.abs(rows @ x) ** 2, (rows,)), x
 
     def __call__(self, x: Tree) -> Array:
-        return self.function(x, *self.data.args)
+        return self.function(x)
+
+    def settled(self, at: Tree) -> Self:
+        return eqx.tree_at(lambda c: c.function, self, tracing.settled(self.function, at))
 
     def check(self, x: Tree) -> None:
         try:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.data import Data
+from gnpolyak.base import tracing
+from gnpolyak.base.data import Data, Function
+from gnpolyak.base.trees import Tree
 from gnpolyak.problem.penalties.base import Penalty
 
 
@@ -25,15 +27,14 @@ class CustomPenalty(Penalty):
         ``subgradient(z, *args)``, one element of ∂h(z), of the shape of z. It is used as it stands:
         write down the element you want at a kink.
     args : tuple
-        Data of the two functions, arrays or any pytrees of them. What is passed here are arguments of the compiled
-        loop; arrays the functions capture become constants of it and are compiled anew with every new function.
+        Data of the two functions, arrays or any pytrees of them. They are checked, and take part in the choice of the
+        dtype. Arrays that the functions capture instead are read at each solve, as they are then.
     infimum : float, optional
         A number h never falls below. Without it `minimize` needs ``target`` or ``lower_bound``.
     """
 
-    value_function: Callable[..., Array] = eqx.field(static=True)
-    subgradient_function: Callable[..., Array] = eqx.field(static=True)
-    data: Data
+    value_function: Function
+    subgradient_function: Function
     known_infimum: float | None = eqx.field(static=True)
 
     def __init__(
@@ -43,9 +44,8 @@ class CustomPenalty(Penalty):
         args: tuple[Any, ...] = (),
         infimum: float | None = None,
     ) -> None:
-        self.value_function = value
-        self.subgradient_function = subgradient
-        self.data = Data(args)
+        data = Data.of(args)
+        self.value_function, self.subgradient_function = Function(value, data), Function(subgradient, data)
         self.known_infimum = infimum
 
     @classmethod
@@ -58,11 +58,16 @@ class CustomPenalty(Penalty):
     def infimum(self) -> float | None:
         return self.known_infimum
 
+    def settled(self, at: Tree) -> Self:
+        functions = (self.value_function, self.subgradient_function)
+        now = tuple(tracing.settled(function, at) for function in functions)
+        return eqx.tree_at(lambda h: (h.value_function, h.subgradient_function), self, now)
+
     def value(self, z: Array) -> Array:
-        return self.value_function(z, *self.data.args)
+        return self.value_function(z)
 
     def subgradient(self, z: Array) -> Array:
-        return self.subgradient_function(z, *self.data.args)
+        return self.subgradient_function(z)
 
 
 def _largest(z: Array, b: Array) -> Array:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.numbers import require_whole
+from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target
@@ -151,7 +151,7 @@ class Level(Target):
             delta=delta,
             smallest=aim.smallest,
             misses=jnp.where(hit | given_up, 0, aim.misses + 1),
-            patience=jnp.where(flattened, 2 * aim.patience, aim.patience),
+            patience=jnp.where(flattened, _doubled(aim.patience), aim.patience),
             mark=aim.mark,
             probing=aim.probing,
             quiet=aim.quiet,
@@ -172,7 +172,7 @@ class Level(Target):
             aim,
             (
                 jnp.where(quiets >= 2, aim.delta, wider),
-                2 * aim.patience,
+                _doubled(aim.patience),
                 best.value,
                 jnp.asarray(True),
                 quiets,
@@ -194,4 +194,9 @@ class Level(Target):
 
     def check(self) -> None:
         if self.patience is not None:
-            require_whole("patience", self.patience, 1)
+            require_whole("patience", self.patience, 1, most=COUNTABLE)
+
+
+def _doubled(patience: Array) -> Array:
+    """Twice the patience, as far as it can be counted."""
+    return 2 * jnp.minimum(patience, COUNTABLE // 2)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.numbers import require_whole
+from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target
@@ -91,5 +91,5 @@ class Restart(Target):
         return int(self.inner) * int(self.outer) + 1
 
     def check(self) -> None:
-        require_whole("inner", self.inner, 1)
-        require_whole("outer", self.outer, 1)
+        require_whole("inner", self.inner, 1, most=COUNTABLE)
+        require_whole("outer", self.outer, 1, most=COUNTABLE)

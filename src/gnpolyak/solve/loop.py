@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -17,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gnpolyak.base import arrays
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.result import History, Result
@@ -45,18 +47,9 @@ class _Trace(eqx.Module):
 
 
 @jax.jit
-def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: tuple[int, int], run: Array) -> State:
-    """`init`, compiled; with run=False only compiled, so that the clock need not include that.
-
-    `made` are the oracle calls made before, and the most there may be.
-    """
-
-    def begin() -> State:
-        return init(problem, method, target, x0, calls=made[0], limit=made[1])
-
-    shapes = jax.eval_shape(begin)
-    blank = lambda: jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)  # noqa: E731
-    return lax.cond(run, begin, blank)
+def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: tuple[int, int]) -> State:
+    """`init`, compiled. `made` are the oracle calls made before, and the most there may be."""
+    return init(problem, method, target, x0, calls=made[0], limit=made[1])
 
 
 @jax.jit
@@ -146,6 +139,11 @@ class Run:
         self.method = method
         return res
 
+    def compile(self, stages: Sequence[tuple[Method, Target]], x: Tree, *others: Callable[[], Any]) -> None:
+        """Compile what the stages run, and others want, at the same time: XLA uses one core a program."""
+        tasks = [partial(self._compile, method, target, x) for method, target in stages] + list(others)
+        arrays.together(tasks, arrays.working_dtype(x))
+
     def _stage(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> tuple[State, Status]:
         state = self._begin(method, target, x)
         if first_gap is not None:
@@ -162,16 +160,25 @@ class Run:
         return state, status
 
     def _begin(self, method: Method, target: Target, x: Tree) -> State:
-        made = (self.calls, self.limits.calls)
-        compiled = _start(self.problem, method, target, x, made, False)
-        jax.block_until_ready(_chunk(self.problem, method, target, compiled, 0))
+        self._compile(method, target, x)
         began = time.perf_counter()
-        state = jax.block_until_ready(_start(self.problem, method, target, x, made, True))
+        state = jax.block_until_ready(_start(self.problem, method, target, x, self._made))
         self.seconds += time.perf_counter() - began
         self.calls += 1
         value = float(state.point.value)
         self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
         return state
+
+    def _compile(self, method: Method, target: Target, x: Tree) -> None:
+        """Compile what a stage runs, so that the clock need not include that."""
+        begin = (self.problem, method, target, x, self._made)
+        _start.lower(*begin).compile()
+        _chunk.lower(self.problem, method, target, _start.eval_shape(*begin), 0).compile()
+
+    @property
+    def _made(self) -> tuple[int, int]:
+        """The oracle calls made so far, and the most there may be."""
+        return self.calls, self.limits.calls
 
     def _advance(self, method: Method, target: Target, state: State, length: int) -> tuple[int, float, State]:
         began = time.perf_counter()

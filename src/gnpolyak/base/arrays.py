@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -118,26 +117,8 @@ def cast(tree: Tree, dtype: np.dtype) -> Tree:
 @contextmanager
 def computing_in(dtype: np.dtype) -> Iterator[None]:
     """Trace and run at `dtype`: 64-bit types on exactly when needed, never TF32 in a product, LAPACK on one thread."""
-    with arithmetic(dtype), one_lapack_thread():
+    with precise(dtype == np.float64), jax.default_matmul_precision("highest"), one_lapack_thread():
         yield
-
-
-@contextmanager
-def arithmetic(dtype: np.dtype) -> Iterator[None]:
-    """What `computing_in` sets for this thread alone."""
-    with precise(dtype == np.float64), jax.default_matmul_precision("highest"):
-        yield
-
-
-def together(tasks: Sequence[Callable[[], Any]], dtype: np.dtype) -> None:
-    """Run the tasks at the same time, each in a thread of its own that computes at `dtype`."""
-
-    def run(task: Callable[[], Any]) -> None:
-        with arithmetic(dtype):
-            task()
-
-    with ThreadPoolExecutor(len(tasks)) as pool:
-        list(pool.map(run, tasks))
 
 
 def to_numpy(tree: Tree) -> Tree:

@@ -104,11 +104,6 @@ def certify(problem: Composite, x: Tree, tol: float = 0.0) -> Certificate:
     return _told(_interior(problem, x, tol), found.products)
 
 
-def compile_ahead(problem: Composite, x: Tree, tol: float) -> None:
-    """Compile what `certify` runs first."""
-    _dual.lower(problem, x, tol).compile()
-
-
 def _told(dual: _Dual, before: int) -> Certificate:
     return Certificate(
         margin=float(dual.margin),

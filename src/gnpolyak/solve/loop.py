@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -18,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gnpolyak.base import arrays
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.result import History, Result
@@ -138,11 +136,6 @@ class Run:
                 break
         self.method = method
         return res
-
-    def compile(self, stages: Sequence[tuple[Method, Target]], x: Tree, *others: Callable[[], Any]) -> None:
-        """Compile what the stages run, and others want, at the same time: XLA uses one core a program."""
-        tasks = [partial(self._compile, method, target, x) for method, target in stages] + list(others)
-        arrays.together(tasks, arrays.working_dtype(x))
 
     def _stage(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> tuple[State, Status]:
         state = self._begin(method, target, x)

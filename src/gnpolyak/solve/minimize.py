@@ -14,9 +14,7 @@ from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.certificate import compile_ahead
 from gnpolyak.solve.finish import certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown
 from gnpolyak.solve.loop import Limits, Run, interruptible, is_lower
@@ -138,11 +136,7 @@ def minimize(
 
 def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
     """The method's stages from x, and its other way where they ended without a success."""
-    stages = method.stages(run.problem, rule, x)
-    if not rule.exact and run.problem.penalty.has(RESIDUALS):
-        # All of it will be wanted; where the optimum is known, the first stage mostly ends the solve.
-        run.compile(stages, x, lambda: compile_ahead(run.problem, x, float(rule.tol)))
-    res = certified(run, rule, run.through(stages, x))
+    res = certified(run, rule, run.through(method.stages(run.problem, rule, x), x))
     fallback = method.fallback(run.problem, rule, x, res.status)
     if not fallback:
         return res

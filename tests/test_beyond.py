@@ -128,5 +128,6 @@ def test_noise_in_all_data_ends_by_itself(sigma, p_fail, seed):
     wide = gnp.minimize(problem, case.x0, cuts=10, max_calls=20_000, tol=1e-14)
     reference = min(res.value, again.value, wide.value)
     print(f"σ={sigma}, p_fail={p_fail}: {res.status.name}, {res.calls} calls, {res.value / reference - 1:.0e} above")
-    assert res.status is gnp.Status.NOT_SHARP
-    assert res.value <= 1.001 * reference
+    assert res.status is gnp.Status.NOISE
+    assert res.calls <= 400
+    assert res.value <= 1.01 * reference

@@ -38,7 +38,9 @@ class Certificate:
     measurements: int
     products: int
     """Products with A and its adjoint that it took, each of which counts as an oracle call."""
-    adds_up: bool = True
+    seconds: float
+    """How long it took, without compilation."""
+    adds_up: bool
     """Whether the sizes of the residuals add up to the value: of others nothing can be concluded."""
 
     @property
@@ -73,7 +75,7 @@ def certify(problem: Composite, x: Tree, tol: float = 0.0) -> Certificate:
         return told
     # The smallest v is not the only one. Where the l1 problem can be solved to its end, it has the last word.
     last = _told(of_the_l1_problem(problem, x, tol))
-    return replace(last, products=last.products + told.products)
+    return replace(last, products=last.products + told.products, seconds=last.seconds + told.seconds)
 
 
 def _told(dual: Dual) -> Certificate:
@@ -94,5 +96,6 @@ def _told(dual: Dual) -> Certificate:
         zeros=int(np.sum(dual.zero)),
         measurements=r.size,
         products=dual.products,
+        seconds=dual.seconds,
         adds_up=dual.adds_up,
     )

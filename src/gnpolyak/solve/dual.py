@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -52,6 +54,8 @@ class Dual:
     left: float
     """‖(AJ)ᵀv‖ against that of the signs alone, in the metric of the map."""
     products: int
+    seconds: float
+    """How long the search took, without compilation."""
 
 
 class _Data(eqx.Module):
@@ -88,15 +92,19 @@ def _split(problem: Composite, x: Tree, tol: Array | float) -> _Data:
 def smallest(problem: Composite, x: Tree, tol: float) -> Dual:
     """The smallest v on the zero residuals that balances the signs of the others, brought into the box."""
     if forms_jacobian(problem, x):
-        return _with_the_matrix(_formed(problem, x, tol), _projected)
-    of, v, steps, slope, left, products = _in_metric(problem, x, tol)
-    return _told(of, v=np.asarray(v), steps=float(steps), slope=float(slope), left=float(left), products=int(products))
+        return _with_the_matrix(problem, x, tol, _projected)
+    search = _in_metric.lower(problem, x, tol).compile()
+    began = time.perf_counter()
+    of, v, *figures, products = search(problem, x, tol)
+    steps, slope, left = map(float, figures)
+    seconds = time.perf_counter() - began
+    return _told(of, v=np.asarray(v), steps=steps, slope=slope, left=left, products=int(products), seconds=seconds)
 
 
 def of_the_l1_problem(problem: Composite, x: Tree, tol: float) -> Dual:
     """The v of the linearised l1 problem itself; in noise no more residuals are zero than there are variables."""
     # Inside the box to rounding: zero residuals may be anywhere in it.
-    return _with_the_matrix(_formed(problem, x, tol), lambda even, of: np.asarray(_least(even, of.r)))
+    return _with_the_matrix(problem, x, tol, lambda even, of: np.asarray(_least(even, of.r)), _least)
 
 
 @jax.jit
@@ -112,11 +120,18 @@ def _formed(problem: Composite, x: Tree, tol: Array | float) -> tuple[_Data, Arr
     return _split(problem, x, tol), matrix / column, column, trees.ravel(x)[0]
 
 
-def _with_the_matrix(
-    formed: tuple[_Data, Array, Array, Array], search: Callable[[np.ndarray, _Data], np.ndarray]
-) -> Dual:
-    """A search with AJ at hand, on the host: its small factorisations would take longer to compile than to run."""
-    of, even, column, x = formed[0], *map(np.asarray, formed[1:])
+def _with_the_matrix(problem: Composite, x: Tree, tol: float, search: _Search, *programs: Any) -> Dual:
+    """A search with AJ at hand, on the host: its small factorisations would take longer to compile than to run.
+
+    `programs` are what it runs of compiled code, on AJ and the residuals.
+    """
+    shapes = _formed.eval_shape(problem, x, tol)
+    for program in programs:
+        program.lower(shapes[1], shapes[0].r).compile()
+    compiled = _formed.lower(problem, x, tol).compile()
+    began = time.perf_counter()
+    of, *matrices = compiled(problem, x, tol)
+    even, column, flat = map(np.asarray, matrices)
     v = search(even, of)
     g = even.T @ v
     signs = np.where(np.asarray(of.zero), 0.0, np.sign(np.asarray(of.r)))
@@ -125,10 +140,11 @@ def _with_the_matrix(
     return _told(
         of,
         v=v,
-        steps=float(np.sum(np.abs(x) * np.abs(g) * column)),
+        steps=float(np.sum(np.abs(flat) * np.abs(g) * column)),
         slope=along * float((g / along) @ (g / along)) / moved if moved > 0 else 0.0,
         left=float(np.linalg.norm(g)) / whole if whole > 0 else 0.0,
         products=1,
+        seconds=time.perf_counter() - began,
     )
 
 

@@ -62,11 +62,10 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
     if not run.problem.penalty.has(RESIDUALS):
         return replace(res, status=taken_back)
     certificate = certify(run.problem, res.state.best.x, float(rule.tol))
-    run.note(certificate.products)
+    run.note(certificate.products, certificate.seconds)
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
-    told = replace(res, status=status, certificate=certificate, bound=bound)
-    return replace(told, calls=run.calls, history=run.history())
+    return run.so_far(replace(res, status=status, certificate=certificate, bound=bound))
 
 
 def least_value(run: Run, rule: Target, res: Result) -> Result:
@@ -116,7 +115,7 @@ def _polished(run: Run, rule: Target, res: Result) -> Result:
         better = certified(run, rule, better)
         kept = better if is_lower(better.value, res.value) or better.status is Status.NOISE else res
         status = res.status if res.success else better.status
-        res = replace(kept, status=status, calls=run.calls, history=run.history(), polish_calls=run.calls - begun)
+        res = run.so_far(replace(kept, status=status, polish_calls=run.calls - begun))
     if res.status is Status.NOISE:
         # The point of the last width, not the one of the smallest value.
         point = res.state.point

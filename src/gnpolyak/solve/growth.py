@@ -34,7 +34,7 @@ def grown(run: Run, res: Result, solve: Callable[[Tree], Result]) -> Result:
         more = solve(run.problem.sensing.into(jax.tree.map(jnp.asarray, x)))
         better = _explains_more(run, more, res)
         kept = more if better else res
-        res = replace(kept, calls=run.calls, history=run.history())
+        res = run.so_far(kept)
         if not better:
             break
     return res

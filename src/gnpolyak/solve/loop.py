@@ -190,8 +190,9 @@ class Run:
         """A point of the loop as the user is to see it."""
         return self.to_user(self.problem.sensing.back(x))
 
-    def note(self, products: int) -> None:
-        """Write down calls that led to no other point: their rows repeat the last one."""
+    def note(self, products: int, seconds: float) -> None:
+        """Write down calls that led to no other point, and the time they took: their rows repeat the last one."""
+        self.seconds += seconds
         last = next(rows[:, -1:] for rows in reversed(self.rows) if rows.shape[1])
         row = np.array([last[0], last[1], [0.0], [0.0], [self.seconds]])
         self.rows.append(np.repeat(row, products, axis=1))
@@ -223,6 +224,10 @@ class Run:
             state=state,
             history=self.history(),
         )
+
+    def so_far(self, res: Result) -> Result:
+        """The result with all that was done for it."""
+        return replace(res, calls=self.calls, seconds=self.seconds, history=self.history())
 
     def history(self) -> History:
         """One entry for each call so far."""

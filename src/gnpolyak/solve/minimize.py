@@ -142,7 +142,7 @@ def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
         return res
     again = certified(run, rule, run.through(fallback, x))
     kept = again if again.success or is_lower(again.value, res.value) else res
-    return replace(kept, calls=run.calls, history=run.history())
+    return run.so_far(kept)
 
 
 def _identity(tree: Tree) -> Tree:

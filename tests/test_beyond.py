@@ -129,10 +129,8 @@ def test_noise_in_all_data_ends_by_itself(sigma, p_fail, seed):
     wide = gnp.minimize(problem, case.x0, gnp.GNP(cuts=10), max_calls=20_000, tol=1e-14)
     least = min(again, wide, key=lambda each: each.value)
     ours, theirs = (case.recovery_error(each.x) for each in (res, least))
-    print(
-        f"σ={sigma}, p_fail={p_fail}: {res.status.name}, {res.calls} calls, value {res.value / least.value - 1:.0e} above, ",
-        end="",
-    )
+    print(f"σ={sigma}, p_fail={p_fail}: {res.status.name}, {res.calls} calls, ", end="")
+    print(f"value {res.value / least.value - 1:.0e} above, ", end="")
     print(f"error {ours / theirs:.2f} of that of the least value, found in {again.calls} and {wide.calls} calls")
     assert res.status is gnp.Status.NOISE
     assert res.calls <= 400

@@ -115,9 +115,9 @@ class Careless(gnp.Kernel):
         return jnp.sum(jnp.abs(r)), 2 * x * jnp.sign(r)
 
     def measure(self, c, sensing, penalty, x):
-        return 2 * x * x
+        return 2 * x * x, None
 
-    def linearised(self, c, sensing, penalty, x):
+    def linearised(self, c, sensing, penalty, x, kept=None):
         return gnp.Products(
             push=lambda z: 4 * x * z, pull=lambda v: 6 * x * v, product=lambda z, w: (8 * x * z, w * 12 * x * x * z)
         )

@@ -61,16 +61,20 @@ class Composite(eqx.Module):
 
     def measure(self, x: Tree) -> Array:
         """The measurements A(c(x)) alone."""
+        return self.measured(x)[0]
+
+    def measured(self, x: Tree) -> tuple[Array, Any]:
+        """The measurements, and what of them `linearised` can use at the same x: a pytree."""
         kernel = self.kernel(x)
         if kernel is not None:
             return kernel.measure(self.map, self.sensing, self.penalty, x)
-        return self.sensing.measure(self.map, x)[0]
+        return self.sensing.measure(self.map, x)[0], None
 
-    def linearised(self, x: Tree) -> Products:
+    def linearised(self, x: Tree, kept: Any = None) -> Products:
         """The products with AJ at x, and its adjoint, linearised once for many of them."""
         kernel = self.kernel(x)
         if kernel is not None:
-            return kernel.linearised(self.map, self.sensing, self.penalty, x)
+            return kernel.linearised(self.map, self.sensing, self.penalty, x, kept)
         return linearised(self.map, self.sensing, x)
 
     def kernel(self, x: Tree) -> Kernel | None:

@@ -23,6 +23,7 @@ from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.weighted import (
+    Seen,
     Trial,
     Weighted,
     conjugate_gradient,
@@ -51,8 +52,8 @@ _MOST_TRIALS = 100
 class Graduation(eqx.Module):
     """Where a solve stands: the residuals, the width of the weights, the damping, and what is known of good and bad."""
 
-    r: Array
-    """b − A(c(x)) at the point that was accepted last, flat."""
+    seen: Seen
+    """The residuals b − A(c(x)) at the point that was accepted last, and what its products can use."""
     width: Width
     damping: Array
     """μ, in units of JᵀJ, or of the columns' lengths where AJ is formed; negative before the first step."""
@@ -89,23 +90,24 @@ class Graduated(Method):
     def check(self, problem: Composite, x: Tree) -> None:
         problem.penalty.require(RESIDUALS, "the method 'graduated'", "use method='gnp', which takes any penalty")
 
-    def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Array]:
+    def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Seen]:
         return residuals_at(problem, x)
 
-    def init(self, problem: Composite, start: Point, seen: Array) -> Graduation:
+    def init(self, problem: Composite, start: Point, seen: Seen) -> Graduation:
         rounding = _rounding(problem, start.x)
-        size = jnp.abs(seen)
+        size, dtype = jnp.abs(seen.r), seen.r.dtype
         # With more than half of the data fitted already, the scale is that of the others.
         scale = MAD * median_above(jnp.where(jnp.isfinite(size), size, 0.0), rounding)
-        no, unknown = jnp.asarray(False), jnp.asarray(-1.0, seen.dtype)
+        no, unknown = jnp.asarray(False), jnp.asarray(-1.0, dtype)
         status = jnp.where(scale > 0, Status.RUNNING, Status.UNCERTIFIED)
-        blank = Trial(*(jnp.zeros((), seen.dtype) for _ in range(4)))
+        blank = Trial(*(jnp.zeros((), dtype) for _ in range(4)))
         width = Width(jnp.maximum(scale, rounding), no)
-        size, none = jnp.asarray(jnp.inf, seen.dtype), jnp.zeros((), jnp.int32)
+        size, none = jnp.asarray(jnp.inf, dtype), jnp.zeros((), jnp.int32)
         return Graduation(seen, width, unknown, no, no, size, rounding, none, jnp.asarray(status, jnp.int32), blank)
 
     def propose(self, problem: Composite, point: Point, memory: Graduation, outlook: Outlook) -> Proposal:
-        system = Weighted(memory.r, memory.width.weights(memory.r), memory.damping, memory.apart)
+        w = memory.width.weights(memory.seen.r)
+        system = Weighted(memory.seen.r, memory.seen.kept, w, memory.damping, memory.apart)
         if forms_jacobian(problem, point.x):
             z, trial, products = dense(problem, point.x, system)
         else:
@@ -113,15 +115,15 @@ class Graduated(Method):
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, z),
             memory=eqx.tree_at(lambda m: m.trial, memory, trial),
-            step=jnp.ones((), memory.r.dtype),
+            step=jnp.ones((), memory.seen.r.dtype),
             inner_iterations=products,
-            residual=jnp.zeros((), memory.r.dtype),
+            residual=jnp.zeros((), memory.seen.r.dtype),
             solved=jnp.asarray(True),
             products=products,
         )
 
     def follow(
-        self, problem: Composite, memory: Graduation, before: Point, point: Point, seen: Array
+        self, problem: Composite, memory: Graduation, before: Point, point: Point, seen: Seen
     ) -> tuple[Graduation, Point]:
         judged, accepted = _judged(memory, seen, trees.size(point.x))
         return judged, trees.select(accepted, point, before)
@@ -136,11 +138,11 @@ def _rounding(problem: Composite, x: Tree) -> Array:
     return 8 * jnp.finfo(b.dtype).eps * typical(b)
 
 
-def _judged(memory: Graduation, seen: Array, variables: int) -> tuple[Graduation, Array]:
+def _judged(memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation, Array]:
     """The memory after a trial, and whether the trial was accepted."""
-    trial, eps = memory.trial, jnp.finfo(seen.dtype).eps
-    actual, before = memory.width.fall(memory.r, seen)
-    finite = jnp.all(jnp.isfinite(seen)) & jnp.isfinite(trial.predicted)
+    trial, eps = memory.trial, jnp.finfo(seen.r.dtype).eps
+    actual, before = memory.width.fall(memory.seen.r, seen.r)
+    finite = jnp.all(jnp.isfinite(seen.r)) & jnp.isfinite(trial.predicted)
     accepted = finite & (actual > 0)
     # The model itself promises no more than rounding.
     spent = finite & (trial.predicted <= 8 * eps * before)
@@ -149,7 +151,7 @@ def _judged(memory: Graduation, seen: Array, variables: int) -> tuple[Graduation
     # A refused step is halved along itself.
     raised = jnp.maximum(4 * trial.damping, trial.bending)
     delta = memory.width.delta
-    share = min(1.0, (variables / seen.size) ** 0.5)
+    share = min(1.0, (variables / seen.r.size) ** 0.5)
     # A step that is short because it was damped or refused proves nothing.
     free = accepted & (trial.damping <= _TENTH * trial.bending)
     tight = finite & ((free & (trial.moved <= _TENTH * share * delta)) | (trial.moved <= jnp.sqrt(eps) * delta) | spent)
@@ -159,10 +161,10 @@ def _judged(memory: Graduation, seen: Array, variables: int) -> tuple[Graduation
     creeping = memory.stay + 1 >= _MOST_TRIALS
     ended = jnp.where(exhausted, Status.UNCERTIFIED, jnp.where(creeping, Status.STALLED, memory.status))
     moved = eqx.tree_at(
-        lambda m: (m.r, m.damping, m.stay, m.status),
+        lambda m: (m.seen, m.damping, m.stay, m.status),
         memory,
         (
-            jnp.where(accepted, seen, memory.r),
+            trees.select(accepted, seen, memory.seen),
             jnp.where(accepted, eased, raised),
             memory.stay + 1,
             ended.astype(jnp.int32),
@@ -180,9 +182,9 @@ def _judged(memory: Graduation, seen: Array, variables: int) -> tuple[Graduation
 
 def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, explained: Array) -> Graduation:
     """The memory at the end of a level: the next width, or the end of the solve."""
-    a, width, rounding = jnp.abs(memory.r), memory.width, memory.rounding
+    a, width, rounding = jnp.abs(memory.seen.r), memory.width, memory.rounding
     delta = width.delta
-    w = width.weights(memory.r)
+    w = width.weights(memory.seen.r)
     size = jnp.sqrt(ratio(jnp.sum(w * jnp.where(w > 0, a, 0.0) ** 2), jnp.sum(w)))
     inside = a <= TUKEY * delta
     core, good = jnp.sum(a <= delta), jnp.sum(inside)
@@ -208,7 +210,7 @@ def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, 
     ended = jnp.where(held, Status.STALLED, Status.NOISE)
     status = jnp.where(exact, Status.UNCERTIFIED, jnp.where(finished, ended, Status.RUNNING))
     return Graduation(
-        r=memory.r,
+        seen=memory.seen,
         width=Width(
             jnp.maximum(jnp.where(memory.noisy, held_at, graduated), rounding),
             width.redescending | gap | noise | settled,

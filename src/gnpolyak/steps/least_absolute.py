@@ -151,7 +151,8 @@ class LeastAbsolute(Method):
         problem.penalty.require(RESIDUALS, "the method 'least-absolute'", "use method='gnp', which takes any penalty")
 
     def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Array]:
-        return residuals_at(problem, x)
+        point, seen = residuals_at(problem, x)
+        return point, seen.r
 
     def init(self, problem: Composite, start: Point, seen: Array) -> _Descent:
         zero = jnp.zeros((), seen.dtype)

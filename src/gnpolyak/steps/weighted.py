@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -25,6 +26,8 @@ class Weighted(eqx.Module):
     """The residuals, their weights, and how the system is to be solved."""
 
     r: Array
+    kept: Any
+    """What the products can use."""
     w: Array
     damping: Array
     """μ; negative where it is not known yet."""
@@ -44,10 +47,19 @@ class Trial(eqx.Module):
     damping: Array
 
 
-def residuals_at(problem: Composite, x: Tree) -> tuple[Point, Array]:
-    """A point without a subgradient, and its residuals b − A(c(x)), flat."""
-    z = problem.measure(x)
-    return Point(x, problem.penalty.value(z), None), problem.penalty.residuals(z).ravel()
+class Seen(eqx.Module):
+    """What one evaluation shows."""
+
+    r: Array
+    """The residuals b − A(c(x)), flat."""
+    kept: Any
+    """What the products at the same point can use: see `Composite.measured`."""
+
+
+def residuals_at(problem: Composite, x: Tree) -> tuple[Point, Seen]:
+    """A point without a subgradient, and its residuals."""
+    z, kept = problem.measured(x)
+    return Point(x, problem.penalty.value(z), None), Seen(problem.penalty.residuals(z).ravel(), kept)
 
 
 def forms_jacobian(problem: Composite, x: Tree) -> bool:
@@ -111,7 +123,7 @@ def conjugate_gradient(problem: Composite, x: Tree, system: Weighted, budget: Ar
 
     α, the gain of W^½A along the first direction, brings μ from the units of JᵀJ to those of the system.
     """
-    products = problem.linearised(x)
+    products = problem.linearised(x, system.kept)
     precondition = metric(problem, x)
     most = jnp.minimum(_MOST_PRODUCTS if problem.map.has(GRAM_PINV) else _MOST_UNPRECONDITIONED, budget)
     w = system.w

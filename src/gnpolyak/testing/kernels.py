@@ -52,3 +52,5 @@ def _check_products(figures: Figures, problem: Composite, x: Tree, drawn: tuple[
     figures.compare("pull", vector(found.pull(w)), vector(plain.pull(w)), _SAME)
     figures.compare("product, pushed", pushed, expected, _SAME)
     figures.compare("product, pulled", vector(pulled), vector(plain.pull(w * expected)), _SAME)
+    again = problem.linearised(x, problem.measured(x)[1]).product(direction, w)
+    figures.compare("product from what was kept", vector(again[1]), vector(pulled), _SAME)

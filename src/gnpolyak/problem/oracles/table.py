@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import Any
 
 from jax import Array
 
@@ -28,12 +29,12 @@ class Kernel(abc.ABC):
     def evaluate(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> tuple[Array, Tree]:
         """The value and a subgradient at x."""
 
-    def measure(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> Array:
-        """The measurements A(c(x)); from the parts, unless a kernel is faster."""
-        return sensing.measure(c, x)[0]
+    def measure(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> tuple[Array, Any]:
+        """The measurements A(c(x)), and what of them `linearised` can use; from the parts, unless one is faster."""
+        return sensing.measure(c, x)[0], None
 
-    def linearised(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> Products:
-        """The products with AJ at x; from the parts, unless a kernel is faster."""
+    def linearised(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree, kept: Any = None) -> Products:
+        """The products with AJ at x; from the parts, unless a kernel is faster. `kept` is what `measure` left at x."""
         return linearised(c, sensing, x)
 
 

@@ -23,11 +23,11 @@ class Behind(Kernel):
         value, g = self._own(c, sensing, penalty).evaluate(c, sensing.rows, penalty, sensing.back(x))
         return value, sensing.back(g)
 
-    def measure(self, c: Any, sensing: Any, penalty: Any, x: Array) -> Array:
+    def measure(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Any]:
         return self._own(c, sensing, penalty).measure(c, sensing.rows, penalty, sensing.back(x))
 
-    def linearised(self, c: Any, sensing: Any, penalty: Any, x: Array) -> Products:
-        own = self._own(c, sensing, penalty).linearised(c, sensing.rows, penalty, sensing.back(x))
+    def linearised(self, c: Any, sensing: Any, penalty: Any, x: Array, kept: Any = None) -> Products:
+        own = self._own(c, sensing, penalty).linearised(c, sensing.rows, penalty, sensing.back(x), kept)
 
         def product(z: Array, w: Array) -> tuple[Array, Array]:
             pushed, pulled = own.product(sensing.back(z), w)

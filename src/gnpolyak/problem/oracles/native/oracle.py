@@ -28,11 +28,11 @@ class PowerL1(Kernel):
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
         return _evaluate(sensing, c, penalty, x)
 
-    def measure(self, c: Any, sensing: Any, penalty: Any, x: Array) -> Array:
-        return _forms(sensing, c, x)[0]
+    def measure(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
+        return _forms(sensing, c, x)
 
-    def linearised(self, c: Any, sensing: Any, penalty: Any, x: Array) -> Products:
-        _, slopes = _forms(sensing, c, x)
+    def linearised(self, c: Any, sensing: Any, penalty: Any, x: Array, kept: Array | None = None) -> Products:
+        slopes = _forms(sensing, c, x)[1] if kept is None else kept
         return Products(
             push=lambda z: _product(sensing, slopes, z, jnp.zeros(slopes.shape[1], slopes.dtype))[0],
             pull=lambda v: _product(sensing, slopes, None, v)[1],

@@ -199,7 +199,7 @@ def test_one_trace_serves_a_gpu_without_the_kernel(centred):
 
 
 def test_one_product_is_one_pass_in_the_engine():
-    """A trial is measured once, and linearised by what that left; an iteration of conjugate gradients is one product."""
+    """A trial is measured once, and linearised by what that left; an inner iteration is one product."""
     with arrays.computing_in(np.dtype(np.float64)):
         case = gnp.instances.tensor_sensing(d=9, r=2, kappa=2.0)
         problem, x = case.problem.cast(np.dtype(np.float64)), jnp.asarray(case.x0)

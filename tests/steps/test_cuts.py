@@ -167,6 +167,6 @@ def test_directions_of_other_points_are_pseudo_inverses_on_the_range(solver, dam
 
 
 def test_auto_takes_one_cut_where_directions_are_iterative():
-    model = gnp.composite(lambda x: x[:200] * x[200:], gnp.L1(np.ones(200)))
-    assert "1 cut)" in gnp.minimize(model, np.full(400, 1.2), target=0.0, max_calls=3).method
-    assert "5 cuts)" in gnp.minimize(model, np.full(400, 1.2), cuts=5, target=0.0, max_calls=3).method
+    model = gnp.composite(lambda x: x[:600] * x[600:], gnp.L1(np.ones(600)))
+    assert "1 cut)" in gnp.minimize(model, np.full(1200, 1.2), target=0.0, max_calls=3).method
+    assert "5 cuts)" in gnp.minimize(model, np.full(1200, 1.2), cuts=5, target=0.0, max_calls=3).method

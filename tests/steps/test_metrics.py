@@ -65,9 +65,9 @@ def test_too_few_inner_iterations_show_in_the_true_residual():
 
 def test_auto_takes_the_closed_form_then_dense_then_lsmr():
     small = gnp.composite(lambda x: x**2, gnp.L1(np.ones(4)))
-    large = gnp.composite(lambda x: x**2, gnp.L1(np.ones(400)))
+    large = gnp.composite(lambda x: x**2, gnp.L1(np.ones(1200)))
     cp = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.ones((4, 4))))
-    points = (cp, jnp.ones((4, 2))), (small, jnp.ones(4)), (large, jnp.ones(400))
+    points = (cp, jnp.ones((4, 2))), (small, jnp.ones(4)), (large, jnp.ones(1200))
     chosen = [as_solver("auto").suited(problem, x) for problem, x in points]
     assert [type(solver) for solver in chosen] == [Closed, Dense, LSMR]
 
@@ -97,3 +97,20 @@ def test_autodiff_map_with_a_gauge_freedom():
         s = jax.jit(GaussNewton(as_solver(solver)).direction)(problem, point, 1.0).s
         v = np.sign(a * -1.7 - 1.0)
         assert np.allclose(s, (a @ v) / (2 * a @ a), rtol=1e-12)
+
+
+def test_a_system_that_is_not_solved_is_damped_by_the_default_method():
+    rng = np.random.default_rng(0)
+    columns = np.geomspace(1.0, 1e-6, 40)
+    matrix, truth = rng.standard_normal((120, 40)) * columns, rng.standard_normal(40)
+    penalty = gnp.CustomPenalty(
+        lambda z, b: jnp.sum(jnp.abs(z - b)), lambda z, b: jnp.sign(z - b), args=(matrix @ truth,), infimum=0.0
+    )
+    problem = gnp.composite(lambda x, matrix: matrix @ x, penalty, args=(matrix,))
+    unsolved = {"solver": "lsmr", "max_inner": 100}
+    plain = gnp.minimize(problem, np.zeros(40), gnp.GNP(**unsolved), max_calls=50)
+    assert plain.status is gnp.Status.LINEAR_SOLVE_FAILED
+    assert plain.calls == 1
+    goes_on = gnp.minimize(problem, np.zeros(40), gnp.Auto(**unsolved), max_calls=50)
+    assert goes_on.calls == 50
+    assert goes_on.value < 0.1 * plain.value

@@ -93,7 +93,7 @@ class Result:
     def standard_errors(self) -> Tree:
         """The standard deviation of each variable, in the shape of x, where the solve ended in noise.
 
-        They are those of the efficient estimate (``polish=True``). For more than 300 variables use `covariance` along
+        They are those of the efficient estimate (``polish=True``). For more than 1,000 variables use `covariance` along
         directions.
         """
         return self._in_noise().standard_errors()

@@ -75,8 +75,8 @@ class Graduated(Method):
     """Graduated Gauss–Newton steps, for penalties that are sums over residuals (L1).
 
     Each trial solves one weighted least-squares problem, by conjugate gradients preconditioned with the map's closed
-    form (JᵀJ + λI)† where there is one, or by QR of AJ up to 300 variables. One product with AJ and its adjoint counts
-    as one oracle call, and so does a Jacobian that is formed.
+    form (JᵀJ + λI)† where there is one, or by QR of AJ up to 1,000 variables. One product with AJ and its adjoint
+    counts as one oracle call, and so does a Jacobian that is formed.
 
     The weights are Huber's far away and Tukey's once good and bad data have settled. The scale comes from medians, so
     the size of outliers is immaterial. It needs no optimal value, level or bound.

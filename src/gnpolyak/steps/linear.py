@@ -26,7 +26,7 @@ from gnpolyak.problem.composite import Composite, Point
 
 # Up to this many variables, and numbers in it (64 MB), the Jacobian of an autodiff map is formed and factorised: exact,
 # and no slower than the many products that LSMR takes on what is badly conditioned.
-LARGEST_DENSE_VARIABLE, LARGEST_DENSE_JACOBIAN = 300, 2**23
+LARGEST_DENSE_VARIABLE, LARGEST_DENSE_JACOBIAN = 1000, 2**23
 
 
 class LinearSolver(eqx.Module):
@@ -238,7 +238,7 @@ def _cutoff(matrix: Array) -> float:
 
 
 class Automatic(LinearSolver):
-    """The closed form where the map has one, else dense up to 300 variables, else LSMR, and CG without an image."""
+    """The closed form where the map has one, else dense up to 1,000 variables, else LSMR, and CG without an image."""
 
     rtol: float | None = eqx.field(static=True, default=None)
     max_steps: int | None = eqx.field(static=True, default=None)

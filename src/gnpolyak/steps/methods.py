@@ -142,7 +142,7 @@ class MetricMethod(Method):
         direction = self.metric.direction(problem, point, outlook.gap)
         theta = outlook.fraction if self.fraction is None else self.fraction
         x, gamma = self._move(problem, point, memory, theta * outlook.gap, direction)
-        return Proposal(x, memory, gamma, direction.inner_iterations, direction.residual, is_solved(direction))
+        return Proposal(x, memory, gamma, direction.inner_iterations, direction.residual, direction.solved)
 
     def follow(
         self, problem: Composite, memory: bundles.Bundle | None, before: Point, point: Point, seen: Any
@@ -227,7 +227,7 @@ class GNP(MetricMethod):
     solver : {"auto", "closed", "cg", "lsmr", "dense"} or LinearSolver
         ``"closed"`` uses the map's own closed form; ``"cg"`` the paper's conjugate gradients on JᵀJ from zero;
         ``"lsmr"`` LSMR on J, which does not square its condition number; ``"dense"`` forms J and factorises it.
-        ``"auto"`` takes the closed form where there is one, else dense up to 300 variables, else LSMR.
+        ``"auto"`` takes the closed form where there is one, else dense up to 1,000 variables, else LSMR.
     rtol : float, optional
         Relative tolerance of the iterative solvers; near the rounding unit by default.
     max_inner : int, optional
@@ -272,9 +272,3 @@ class LMM(GNP):
 
     name: ClassVar[str] = "lmm"
     damping: ClassVar[str] = "always"
-
-
-def is_solved(direction: Direction) -> Array:
-    """Tell whether the true residual is small enough to trust the direction; NaN is not."""
-    largest = float(jnp.finfo(direction.residual.dtype).eps) ** 0.4
-    return (direction.residual <= largest) & (direction.decrement > 0) & trees.all_finite(direction.s)

@@ -17,6 +17,10 @@ from gnpolyak.problem.capabilities import CURVATURE, RIGHT_GRAM
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps.linear import LinearSolver
 
+# Damping of a system that was not solved, in units of what its right-hand side meets: conjugate gradients then take
+# some thousand steps whatever J is.
+_SOLVABLE = 1e-5
+
 
 class Direction(eqx.Module):
     """A direction and how it was found."""
@@ -31,6 +35,12 @@ class Direction(eqx.Module):
     """The true residual ‖Gs − g‖/‖g‖."""
     damping: Array
     """The λ in G = JᵀJ + λI; 0 for an undamped metric."""
+
+    @property
+    def solved(self) -> Array:
+        """Whether the true residual is small enough to trust the direction; NaN is not."""
+        largest = float(jnp.finfo(self.residual.dtype).eps) ** 0.4
+        return (self.residual <= largest) & (self.decrement > 0) & trees.all_finite(self.s)
 
     @classmethod
     def of(
@@ -115,7 +125,8 @@ class GaussNewton(Metric):
     damping : {"never", "always", "auto"}
         Whether to use JᵀJ + λI instead. With ρ = gap/‖Pv‖ the distance to go in the image and L the curvature of c
         along s, λ = Lρ bounds the second-order term that the step neglects by ρ/8. ``"auto"`` damps a step only if it
-        would neglect more than it accounts for, as happens where JᵀJ is losing rank.
+        would neglect more than it accounts for, as happens where JᵀJ is losing rank, or if its system was not solved:
+        the damped one is better conditioned.
     """
 
     solver: LinearSolver
@@ -133,7 +144,7 @@ class GaussNewton(Metric):
 
         if self.damping == "always":
             return damped()
-        return lax.cond(_neglects_too_much(problem, point, plain, gap), damped, lambda: plain)
+        return lax.cond(~plain.solved | _neglects_too_much(problem, point, plain, gap), damped, lambda: plain)
 
     def _solve(self, problem: Composite, point: Point, damping: Array | float) -> Direction:
         s, iterations = self.solver.solve(problem, point, damping)
@@ -157,7 +168,11 @@ def _balanced_damping(problem: Composite, point: Point, plain: Direction, gap: A
     """
     size = trees.norm(plain.s)
     curvature = problem.map.curvature(point.x, trees.scale(1.0 / jnp.where(size > 0, size, 1.0), plain.s))
-    return curvature * gap / jnp.sqrt(jnp.maximum(plain.decrement, jnp.finfo(gap.dtype).tiny))
+    balanced = curvature * gap / jnp.sqrt(jnp.maximum(plain.decrement, jnp.finfo(gap.dtype).tiny))
+    # Of a direction that was not found there is nothing to balance.
+    g = point.subgradient
+    met = trees.dot(g, problem.map.gram(point.x)(g)) / jnp.maximum(trees.dot(g, g), jnp.finfo(gap.dtype).tiny)
+    return jnp.where(plain.solved, balanced, _SOLVABLE * met)
 
 
 def _neglects_too_much(problem: Composite, point: Point, plain: Direction, gap: Array) -> Array:

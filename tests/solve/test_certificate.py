@@ -122,3 +122,17 @@ def test_single_precision_has_certificates_of_its_own():
     res = gnp.minimize(gnp.composite(lambda x, m: m @ x, gnp.L1(b), args=(matrix,)), np.zeros(4, np.float32))
     assert res.status is gnp.Status.CERTIFIED
     assert res.certificate.allowed > 1e-7
+
+
+@pytest.mark.parametrize("kind", ["L2", "custom"])
+def test_a_lower_bound_that_is_reached_is_its_own_certificate(kind):
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((60, 4))
+    b = matrix @ np.arange(4.0)
+    absolute = gnp.CustomPenalty(
+        lambda z, b: jnp.sum(jnp.abs(z - b)), lambda z, b: jnp.sign(z - b), args=(b,), infimum=0.0
+    )
+    penalty = gnp.L2(b) if kind == "L2" else absolute
+    res = gnp.minimize(gnp.composite(lambda x, matrix: matrix @ x, penalty, args=(matrix,)), np.zeros(4))
+    assert res.status is gnp.Status.TARGET_REACHED
+    assert np.allclose(res.x, np.arange(4.0), atol=1e-8)

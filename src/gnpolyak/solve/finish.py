@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import jax
 import numpy as np
@@ -36,13 +35,17 @@ _GAP = 1e3
 _EXACT = 1e-6
 
 
-def proves(problem: Composite, rule: Target, x: Tree) -> Callable[[Any], bool]:
-    """Tell of a value whether it is within tol of the lower bound, on the scale of a typical datum: h* lies between."""
+def proves(problem: Composite, rule: Target, x: Tree) -> Callable[[float, float], bool]:
+    """Tell of a value, and of the first one, whether it is within tol of the lower bound: h* lies between.
+
+    On the scale of a typical datum; of a penalty without data that are known, on that of the first gap.
+    """
+    bound, tol = float(rule.stated()), float(rule.tol)
     if not problem.penalty.has(RESIDUALS):
-        return lambda value: False
+        return lambda value, first: value - bound <= tol * (first - bound)
     b = np.asarray(_data(problem, x))
-    allowed = float(rule.tol) * b.size * _typical(b)
-    return lambda value: float(value) - float(rule.stated()) <= allowed
+    allowed = tol * b.size * _typical(b)
+    return lambda value, first: value - bound <= allowed
 
 
 def certified(run: Run, rule: Target, res: Result) -> Result:

@@ -115,8 +115,8 @@ class Run:
     seconds: float = 0.0
     calls: int = 0
     rows: list[np.ndarray] = field(default_factory=list)
-    proved: Callable[[Any], bool] = lambda value: False
-    """Whether a value is so near the lower bound that nothing else needs to be said."""
+    proves: Callable[[float, float], bool] = lambda value, first: False
+    """Whether a value, beside the first one, is so near the lower bound that nothing else needs to be said."""
     method: Method | None = None
     """The method of the last stage."""
 
@@ -131,11 +131,15 @@ class Run:
             x, first_gap = res.state.best.x, state.first_gap
             # A rule for an unknown optimum may be wrong about having reached it; whoever comes next will see.
             reached = status is Status.TARGET_REACHED
-            final = status in _FINAL and not (reached and not target.exact and not self.proved(state.best.value))
+            final = status in _FINAL and not (reached and not target.exact and not self.proved(float(state.best.value)))
             if final or not np.isfinite(float(state.best.value)) or place == len(stages) - 1:
                 break
         self.method = method
         return res
+
+    def proved(self, value: float) -> bool:
+        """Whether a value is its own certificate."""
+        return self.proves(value, float(self.rows[0][0][0]))
 
     def _stage(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> tuple[State, Status]:
         state = self._begin(method, target, x)

@@ -123,7 +123,7 @@ def minimize(
     with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
         observers = [observer for observer in (callback, report) if observer is not None]
         rule = rule.suited(chosen.breadth)
-        run = Run(solved, given, convert, limits, interrupted, observers, proved=proves(solved, rule, x))
+        run = Run(solved, given, convert, limits, interrupted, observers, proves=proves(solved, rule, x))
         res = _solved(run, chosen, rule, x)
         if grows:
             res = grown(run, res, lambda x: _solved(run, chosen, rule, x))

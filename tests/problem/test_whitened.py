@@ -2,7 +2,6 @@
 
 import jax
 import numpy as np
-import pytest
 
 import gnpolyak as gnp
 from gnpolyak.problem.sensing import Whitened
@@ -30,9 +29,8 @@ def error(x, truth):
     return np.linalg.norm(x @ x.T - truth @ truth.T) / np.linalg.norm(truth @ truth.T)
 
 
-@pytest.mark.parametrize("condition", [10.0, 100.0])
-def test_the_condition_of_the_rows_does_not_matter(condition):
-    problem, truth = sensed(condition)
+def test_the_condition_of_the_rows_does_not_matter():
+    problem, truth = sensed(100.0)
     rng = np.random.default_rng(1)
     near = truth + 0.1 * np.linalg.norm(truth) * (noise := rng.standard_normal(truth.shape)) / np.linalg.norm(noise)
     for res in (gnp.minimize(problem, near), gnp.minimize(problem, rank=3)):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from types import FrameType
 from typing import Any
 
 import equinox as eqx
@@ -66,9 +64,12 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
     def iterate(carry: tuple[State, _Trace]) -> tuple[State, _Trace]:
         before, trace = carry
         now, info = step(problem, method, target, before)
+        last = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
+        if method.least_calls == 1:
+            # One row; where no call was made there is none, and what is written is written over.
+            return now, jax.tree.map(lambda column, entry: column.at[before.calls - first].set(entry), trace, last)
         # The products that led to a point are calls too: they have rows of their own, with the value before.
         rest = _Trace(before.point.value, before.best.value, info.step, info.inner_iterations)
-        last = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
         ours = (places >= before.calls - first) & (places < now.calls - first)
         newest = places == now.calls - first - 1
 
@@ -78,6 +79,23 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
         return now, jax.tree.map(write, trace, rest, last)
 
     return lax.while_loop(unfinished, iterate, (state, trace))
+
+
+# What was compiled lately, by structure and shapes: to ask JAX itself takes milliseconds.
+_compiled: OrderedDict[Any, None] = OrderedDict()
+_MOST_KNOWN = 256
+
+
+def _known(begin: tuple[Any, ...]) -> bool:
+    """Whether these arguments were compiled for before; they will be."""
+    leaves, structure = jax.tree.flatten(begin)
+    key = structure, tuple((np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in leaves)
+    known = key in _compiled
+    _compiled[key] = None
+    _compiled.move_to_end(key)
+    while len(_compiled) > _MOST_KNOWN:
+        _compiled.popitem(last=False)
+    return known
 
 
 @dataclass(frozen=True)
@@ -169,6 +187,8 @@ class Run:
     def _compile(self, method: Method, target: Target, x: Tree) -> None:
         """Compile what a stage runs, so that the clock need not include that."""
         begin = (self.problem, method, target, x, self._made)
+        if _known(begin):
+            return
         _start.lower(*begin).compile()
         _chunk.lower(self.problem, method, target, _start.eval_shape(*begin), 0).compile()
 
@@ -267,28 +287,3 @@ def _next_length(taken: int, elapsed: float, left: float) -> int:
     pace = elapsed / max(taken, 1)
     wanted = min(_CHUNK_SECONDS, max(left, 0.0)) / max(pace, 1e-9)
     return int(np.clip(wanted, 1, min(_CHUNK, 4 * max(taken, _FIRST_CHUNK))))
-
-
-@contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into an event for the loop to see; a second one raises as usual.
-
-    Compiled code cannot be interrupted, and an exception between two chunks would lose the best iterate.
-    """
-    pressed = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield pressed
-        return
-    previous = signal.getsignal(signal.SIGINT)
-
-    def press(signum: int, frame: FrameType | None) -> None:
-        if pressed.is_set():
-            raise KeyboardInterrupt
-        pressed.set()
-
-    signal.signal(signal.SIGINT, press)
-    try:
-        yield pressed
-    finally:
-        # None stands for a handler that was not installed from Python, and cannot be put back from here.
-        signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)

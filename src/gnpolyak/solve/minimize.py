@@ -17,7 +17,8 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.finish import certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown
-from gnpolyak.solve.loop import Limits, Run, interruptible, is_lower
+from gnpolyak.solve.interrupts import interruptible
+from gnpolyak.solve.loop import Limits, Run, is_lower
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.starting import start

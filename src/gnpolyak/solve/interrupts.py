@@ -1,0 +1,34 @@
+"""Ctrl-C as an event that the loop looks at."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into an event for the loop to see; a second one raises as usual.
+
+    Compiled code cannot be interrupted, and an exception between two chunks would lose the best iterate.
+    """
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+    previous = signal.getsignal(signal.SIGINT)
+
+    def press(signum: int, frame: FrameType | None) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        # None stands for a handler that was not installed from Python, and cannot be put back from here.
+        signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)

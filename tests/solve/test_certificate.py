@@ -136,3 +136,14 @@ def test_a_lower_bound_that_is_reached_is_its_own_certificate(kind):
     res = gnp.minimize(gnp.composite(lambda x, matrix: matrix @ x, penalty, args=(matrix,)), np.zeros(4))
     assert res.status is gnp.Status.TARGET_REACHED
     assert np.allclose(res.x, np.arange(4.0), atol=1e-8)
+
+
+def test_a_certificate_keeps_to_the_calls_that_are_left():
+    case = gnp.instances.tensor_sensing(d=20, r=2, kappa=3.0, p_fail=0.1)
+    free = gnp.minimize(case.problem, case.x0)
+    without = free.calls - free.certificate.products
+    for most in (without, without + 5, without + 10):
+        res = gnp.minimize(case.problem, case.x0, max_calls=most)
+        assert res.calls <= most
+        assert not res.success
+    assert gnp.minimize(case.problem, case.x0, max_calls=free.calls).success

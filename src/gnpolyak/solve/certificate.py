@@ -19,6 +19,8 @@ from gnpolyak.steps.weighted import is_small
 # minimum; in single precision some units of its rounding.
 _ALLOWED, _UNITS = 1e-8, 32
 _TENTH = 0.1
+# The fewest products that a certificate takes, and the most.
+LEAST, _NO_LIMIT = 4, 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,14 @@ class Certificate:
         )
 
 
-def certify(problem: Composite, x: Tree, tol: float = 0.0) -> Certificate:
+def certify(problem: Composite, x: Tree, tol: float = 0.0, budget: int = _NO_LIMIT) -> Certificate:
     """The certificate of a point, for a problem whose parts were cast and whose penalty offers `RESIDUALS`.
 
     Residuals up to tol of a typical datum count as zero, and those at rounding in any case; what that may hide is in
-    the bound on the gain.
+    the bound on the gain. `budget` is the most products it may take, at least `LEAST`.
     """
-    told = _told(smallest(problem, x, tol))
-    if told.holds or not is_small(problem, x):
+    told = _told(smallest(problem, x, tol, budget))
+    if told.holds or not is_small(problem, x) or told.products >= budget:
         return told
     # The smallest v is not the only one. Where the l1 problem can be solved to its end, it has the last word.
     last = _told(of_the_l1_problem(problem, x, tol))

@@ -89,13 +89,13 @@ def _split(problem: Composite, x: Tree, tol: Array | float) -> _Data:
     return _Data(r, jnp.abs(r) <= jnp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up)
 
 
-def smallest(problem: Composite, x: Tree, tol: float) -> Dual:
+def smallest(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
     """The smallest v on the zero residuals that balances the signs of the others, brought into the box."""
     if forms_jacobian(problem, x):
         return _with_the_matrix(problem, x, tol, _projected)
-    search = _in_metric.lower(problem, x, tol).compile()
+    search = _in_metric.lower(problem, x, tol, budget).compile()
     began = time.perf_counter()
-    of, v, *figures, products = search(problem, x, tol)
+    of, v, *figures, products = search(problem, x, tol, budget)
     steps, slope, left = map(float, figures)
     seconds = time.perf_counter() - began
     return _told(of, v=np.asarray(v), steps=steps, slope=slope, left=left, products=int(products), seconds=seconds)
@@ -167,13 +167,16 @@ def _projected(even: np.ndarray, of: _Data) -> np.ndarray:
 
 
 @jax.jit
-def _in_metric(problem: Composite, x: Tree, tol: Array | float) -> tuple[_Data, Array, Array, Array, Array, Array]:
+def _in_metric(
+    problem: Composite, x: Tree, tol: Array | float, budget: Array | int
+) -> tuple[_Data, Array, Array, Array, Array, Array]:
     of = _split(problem, x, tol)
     products, closed = problem.linearised(x), metric(problem, x)
     precondition = lambda g: closed(g, 0.0)  # noqa: E731
     fixed = jnp.where(of.zero, 0.0, jnp.sign(of.r))
     most = _IN_METRIC if problem.map.has(GRAM_PINV) else _WITHOUT
-    free, left, count = _balanced(of.zero.astype(of.r.dtype), fixed, products, precondition, most)
+    # Two products are kept for the end.
+    free, left, count = _balanced(of.zero.astype(of.r.dtype), fixed, products, precondition, most, budget - 2)
     # What CG believes to be left is not believed: the bound on the gain rests on these products.
     g = products.pull(fixed + free)
     pairs = zip(jax.tree.leaves(x), jax.tree.leaves(g), strict=True)
@@ -204,7 +207,12 @@ class _Balance(eqx.Module):
 
 
 def _balanced(
-    zero: Array, fixed: Array, products: Products, precondition: Callable[[Tree], Tree], most: int
+    zero: Array,
+    fixed: Array,
+    products: Products,
+    precondition: Callable[[Tree], Tree],
+    most: int,
+    budget: Array | int,
 ) -> tuple[Array, Array, Array]:
     """v on the zero residuals with (AJ)ᵀ(fixed + v) = 0, as small as it can be found; what is left; the products.
 
@@ -219,6 +227,7 @@ def _balanced(
         first = trees.dot(g, y)
         whole = jnp.where(s.whole < 0, first, s.whole)
         least = jnp.where(s.inside, _TIGHT, _LOOSE) ** 2 * whole
+        allowed = jnp.minimum(most, budget - s.products)
 
         def iterate(s: tuple[Array, Tree, Tree, Array, Array]) -> tuple[Array, Tree, Tree, Array, Array]:
             v, residual, direction, rho, count = s
@@ -231,14 +240,14 @@ def _balanced(
             return v + t * p, residual, trees.add_scaled(y, ratio(new, rho), direction), new, count + 1
 
         v, _, _, rho, count = lax.while_loop(
-            lambda s: (s[3] > least) & (s[4] < most), iterate, (v, g, y, first, jnp.ones((), jnp.int32))
+            lambda s: (s[3] > least) & (s[4] < allowed), iterate, (v, g, y, first, jnp.ones((), jnp.int32))
         )
         inside = jnp.max(jnp.abs(v), initial=0.0) <= 1
         return _Balance(v, whole, rho, inside, s.inside, s.products + count, s.rounds + 1)
 
     def unfinished(s: _Balance) -> Array:
         hopeless = jnp.max(jnp.abs(s.v), initial=0.0) >= _HOPELESS
-        return ~(s.inside & s.tight) & ~hopeless & (s.rounds < _MOST_ROUNDS)
+        return ~(s.inside & s.tight) & ~hopeless & (s.rounds < _MOST_ROUNDS) & (s.products < budget)
 
     end = lax.while_loop(unfinished, again, _Balance(jnp.zeros_like(fixed), unknown, unknown, no, no, none, none))
     return end.v, jnp.sqrt(jnp.maximum(ratio(end.rho, end.whole), 0.0)), end.products

@@ -64,7 +64,10 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
     if not run.problem.penalty.has(RESIDUALS):
         return replace(res, status=taken_back)
-    certificate = certify(run.problem, res.state.best.x, float(rule.tol))
+    if not run.room:
+        return replace(res, status=Status.CALL_LIMIT)
+    budget = run.limits.calls - run.calls
+    certificate = certify(run.problem, res.state.best.x, float(rule.tol), budget)
     run.note(certificate.products, certificate.seconds)
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
@@ -78,7 +81,7 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
     """
     ends = {Status.NOISE, Status.UNCERTIFIED, Status.STALLED}
     possible = run.problem.penalty.has(RESIDUALS) and forms_jacobian(run.problem, res.state.best.x)
-    if rule.exact or res.status not in ends or not possible:
+    if rule.exact or res.status not in ends or not possible or not run.room:
         return res
     least = run.through(((LeastAbsolute(), rule),), res.state.best.x)
     found = certified(run, rule, no_worse(least, res))
@@ -89,7 +92,7 @@ def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
     """The result with everything that can be said about its residuals."""
     if not run.problem.penalty.has(RESIDUALS) or not np.isfinite(res.value):
         return res
-    if polish and res.status not in STOPPED:
+    if polish and res.status not in STOPPED and run.room:
         res = _polished(run, rule, res)
     r, b = residuals_and_data(run, res)
     res = replace(res, measurements=b.size)

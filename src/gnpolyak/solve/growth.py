@@ -27,7 +27,7 @@ def grown(run: Run, res: Result, solve: Callable[[Tree], Result]) -> Result:
     noise, and is dropped.
     """
     larger = row_for(LARGER, run.given)
-    while larger is not None and not _explained(run, res):
+    while larger is not None and run.room and not _explained(run, res):
         x = larger(run.given, np.asarray(res.x))
         if x is None:
             break

@@ -17,6 +17,7 @@ from jax import Array, lax
 
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.solve.certificate import LEAST
 from gnpolyak.solve.result import History, Result
 from gnpolyak.steps.iteration import State, init, step
 from gnpolyak.steps.methods import Method
@@ -154,6 +155,11 @@ class Run:
                 break
         self.method = method
         return res
+
+    @property
+    def room(self) -> bool:
+        """Whether enough calls are left to try anything else."""
+        return self.limits.calls - self.calls > LEAST
 
     def proved(self, value: float) -> bool:
         """Whether a value is its own certificate."""

@@ -139,7 +139,7 @@ def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
     """The method's stages from x, and its other way where they ended without a success."""
     res = certified(run, rule, run.through(method.stages(run.problem, rule, x), x))
     fallback = method.fallback(run.problem, rule, x, res.status)
-    if not fallback:
+    if not fallback or not run.room:
         return res
     again = certified(run, rule, run.through(fallback, x))
     kept = again if again.success or is_lower(again.value, res.value) else res

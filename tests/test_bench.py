@@ -71,7 +71,7 @@ def test_a_race_of_tensors_skips_the_method_for_matrices(monkeypatch):
 
 
 def test_growth_fits_an_exponent():
-    rows = measure.run(Growth("m", tuple(Size(d=40, m=m) for m in (500, 20000)), calls=3, rounds=3))
+    rows = measure.run(Growth("m", tuple(Size(d=40, m=m) for m in (500, 80_000)), calls=10, rounds=5))
     assert rows[-1].case == "fitted exponent"
     assert 0 < rows[-1].median < 2
 

@@ -77,6 +77,6 @@ def test_what_a_user_sees_is_in_the_users_variable():
 
 def test_methods_of_the_literature_are_run_as_they_are():
     problem, truth = sensed(10.0)
-    res = gnp.minimize(problem, truth * 1.05, "gnp", max_calls=30)
-    assert res.calls == 30
-    assert not res.success
+    plain, helped = (gnp.minimize(problem, truth * 1.05, method, max_calls=30) for method in ("gnp", "auto"))
+    assert np.array_equal(plain.state.best.x, plain.x)
+    assert not np.allclose(helped.state.best.x, helped.x)

@@ -233,7 +233,7 @@ def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Compos
             given="minimize inside a jit, vmap or grad",
             needed="values that can be looked at",
             missing="them: inside a transformation there are only traces",
-            advice="use gnpolyak.init and gnpolyak.steps, the pure functions underneath",
+            advice="use gnpolyak.init and gnpolyak.step, the pure functions underneath",
         )
     x = arrays.as_variable(x0)
     dtype = arrays.working_dtype(x, problem)

@@ -76,7 +76,7 @@ class Result:
     uncertainty: Uncertainty | None = field(default=None, repr=False, compare=False)
     """What standard errors are computed from, where the solve ended in noise."""
     state: Any = field(default=None, repr=False, compare=False)
-    """The loop's last state."""
+    """The loop's last state; in the whitened variable where the measurements were whitened."""
 
     @property
     def success(self) -> bool:

@@ -75,8 +75,8 @@ _ADVICE = {
         "method=GNP(fraction=0.5), or check that the target is not far too low."
     ),
     Status.LINEAR_SOLVE_FAILED: (
-        "The inner linear system was not solved to a usable residual. The default method damps such systems and goes "
-        "on; for GNP raise max_inner; for ScaledSM the factor X has lost rank."
+        "The inner linear system was not solved to a usable residual. GNP ends here at once, where method='auto' damps "
+        "the system first; if that failed too, raise max_inner. For ScaledSM the factor X has lost rank."
     ),
     Status.BELOW_TARGET: (
         "A value below the stated target or lower bound was found, so that number is not the optimum or a bound on "

@@ -62,7 +62,7 @@ BAD = {
     "inner None": (solve(target=None, strategy="restart", inner=None), "inner=None"),
     "fraction text": (solve(method=gnp.GNP(fraction="half")), "fraction='half'"),
     "max_inner = 0": (solve(method=gnp.GNP(solver="cg", max_inner=0)), "max_inner=0"),
-    "inside jit": (lambda: jax.jit(lambda x: gnp.minimize(CASE.problem, x, target=0.0))(CASE.x0), "gnpolyak.steps"),
+    "inside jit": (lambda: jax.jit(lambda x: gnp.minimize(CASE.problem, x, target=0.0))(CASE.x0), "gnpolyak.step"),
     "strings in b": (lambda: gnp.L1(["a", "b"]), "not a rectangular array of numbers"),
     "ragged b": (lambda: gnp.L1([[1.0], [1.0, 2.0]]), "not a rectangular array of numbers"),
     "no x0 for a model of one's own": (solve(SMALL, None), "no x0"),

@@ -1,10 +1,6 @@
 """Seeded problem instances that carry their truth, one generator a problem class."""
 
-from gnpolyak.instances.tensor_sensing import (
-    DEFAULT_MEASUREMENTS,
-    Instance,
-    default_measurements,
-    tensor_sensing,
-)
+from gnpolyak.instances.base import INSTANCES, Instance
+from gnpolyak.instances.tensor_sensing import DEFAULT_MEASUREMENTS, default_measurements, tensor_sensing
 
-__all__ = ["DEFAULT_MEASUREMENTS", "Instance", "default_measurements", "tensor_sensing"]
+__all__ = ["DEFAULT_MEASUREMENTS", "INSTANCES", "Instance", "default_measurements", "tensor_sensing"]

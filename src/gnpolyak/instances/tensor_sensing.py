@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from jax import Array
 
 from gnpolyak import starts
 from gnpolyak.base import arrays
-from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_real, is_whole
+from gnpolyak.instances.base import INSTANCES, Instance, check, conditioning, count, rank, seeded, share
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.penalties import L1
@@ -28,28 +27,7 @@ def default_measurements(d: int, r: int, n: int = 2) -> int:
     return 8 * d * r * (1 if n == 2 else n)
 
 
-@dataclass(frozen=True)
-class Instance:
-    """A problem together with what is known about it."""
-
-    problem: Composite
-    x0: np.ndarray
-    """The start."""
-    truth: np.ndarray
-    """X⋆, from which the measurements were taken."""
-    target: float
-    """h*, the value at the truth."""
-    settings: dict[str, Any]
-    """The arguments that make this instance again, its dtype aside."""
-
-    def recovery_error(self, x: Any) -> float:
-        """‖c(x) − c(X⋆)‖ / ‖c(X⋆)‖, blind to the symmetries of the factors."""
-        c = self.problem.map
-        with arrays.precise(True):
-            size = np.sqrt(float(c.inner(self.truth, self.truth)))
-            return float(c.distance(np.asarray(x, np.float64), self.truth)) / size
-
-
+@INSTANCES.register("tensor_sensing")
 def tensor_sensing(
     d: int = 100,
     r: int = 5,
@@ -142,22 +120,15 @@ def _check(
     *, d: Any, r: Any, n: Any, kappa: Any, p_fail: Any, m: Any, seed: Any, radius: Any, corruption: Any, centred: Any
 ) -> None:
     rules = (
-        ("d", d, is_whole(d, 1), "a whole number of at least 1"),
-        ("r", r, is_whole(r, 1) and r <= d, f"a whole rank between 1 and d = {d}"),
-        ("n", n, is_whole(n, 2), "a whole order of at least 2"),
-        ("kappa", kappa, is_real(kappa) and kappa >= 1, "a finite condition number of at least 1"),
-        ("p_fail", p_fail, is_real(p_fail) and 0 <= p_fail < 0.5, "a probability in [0, 1/2)"),
+        count("d", d),
+        rank("r", r, d),
+        count("n", n, 2),
+        conditioning(kappa),
+        share(p_fail),
         ("m", m, m is None or is_whole(m, 1), "a whole number of measurements of at least 1"),
-        ("seed", seed, is_whole(seed, 0), "a whole number of at least 0"),
+        seeded(seed),
         ("radius", radius, is_real(radius) and radius >= 0, "a finite radius of at least 0"),
         ("corruption", corruption, is_real(corruption) and corruption >= 0, "a finite size of at least 0"),
         ("centred", centred, isinstance(centred, bool), "True or False"),
     )
-    for name, given, valid, needed in rules:
-        if not valid:
-            raise InputError(
-                given=f"{name}={given!r}",
-                needed=needed,
-                missing=f"a valid {name}",
-                advice="see help(gnpolyak.instances.tensor_sensing)",
-            )
+    check("tensor_sensing", rules)

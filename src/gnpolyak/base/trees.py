@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
@@ -81,6 +82,18 @@ def is_zero(a: Tree) -> Array:
 def size(a: Tree) -> int:
     """The number of real numbers in the tree; a complex one counts as two."""
     return sum(leaf.size * (2 if jnp.iscomplexobj(leaf) else 1) for leaf in jax.tree.leaves(a))
+
+
+def widened(a: Tree, columns: int) -> Tree:
+    """The tree with columns of zeros appended to every leaf, up to this many."""
+    return jax.tree.map(lambda leaf: np.pad(leaf, ((0, 0), (0, max(columns - leaf.shape[1], 0)))), a)
+
+
+def trimmed(a: Tree) -> Tree:
+    """The tree without the columns that are zero in every leaf; one is left."""
+    kept = np.any([np.any(np.asarray(leaf) != 0, axis=0) for leaf in jax.tree.leaves(a)], axis=0)
+    kept[0] |= not kept.any()
+    return jax.tree.map(lambda leaf: leaf[:, kept], a)
 
 
 class _Parts(NamedTuple):

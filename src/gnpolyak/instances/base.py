@@ -89,6 +89,11 @@ def share(given: Any, name: str = "p_fail") -> Rule:
     return name, given, is_real(given) and 0 <= given < 0.5, "a probability in [0, 1/2)"
 
 
+def portion(name: str, given: Any) -> Rule:
+    """A share of what there is, not none of it."""
+    return name, given, is_real(given) and 0 < given <= 1, "a share in (0, 1]"
+
+
 def seeded(given: Any) -> Rule:
     """A seed."""
     return count("seed", given, 0)

@@ -29,6 +29,7 @@ class Capability:
 
 
 IMAGE = Capability("image", "c(x) as an array that can be formed")
+ENTRIES = Capability("entries", "some entries of c(x)")
 GRAM = Capability("gram", "the action z ↦ JᵀJz")
 CURVATURE = Capability("curvature", "the size of D²c(x)[s, s]")
 DISTANCE = Capability("distance", "‖c(x) − c(y)‖ and ⟨c(x), c(y)⟩")
@@ -37,8 +38,9 @@ RIGHT_GRAM = Capability("right_gram", "the matrix XᵀX of ScaledSM's metric Z �
 POWER_FORMS = Capability("power_forms", "⟨c(x), p^⊗n⟩ for rows p, without forming c(x)")
 RESIDUALS = Capability("residuals", "b − z, entry by entry, of which the penalty is the sum of sizes")
 GAUGE = Capability("gauge", "other variables with the same image")
+COLUMNS = Capability("columns", "c(x) as a sum over the columns of x's arrays, in which columns of zeros say nothing")
 
-BY_AUTODIFF = frozenset({GRAM, CURVATURE, DISTANCE})
+BY_AUTODIFF = frozenset({ENTRIES, GRAM, CURVATURE, DISTANCE})
 """What a map whose image can be formed has without saying so."""
 
 

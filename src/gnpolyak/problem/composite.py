@@ -13,7 +13,6 @@ from jax import Array
 
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.maps import AutodiffMap, Map
 from gnpolyak.problem.oracles import KERNELS, Kernel, Products, linearised
 from gnpolyak.problem.penalties import Penalty
@@ -85,7 +84,7 @@ class Composite(eqx.Module):
 
     def image_subgradient(self, point: Point) -> Array | None:
         """Aᵀv as an array like the image, for the v of the point; None where no image is formed, or v is not known."""
-        if point.v is None or self.sensing.needs is not IMAGE:
+        if point.v is None or not self.sensing.on_images:
             return None
         return self.sensing.to_image(self.map(point.x), point.v)
 
@@ -120,6 +119,7 @@ class Composite(eqx.Module):
         self.map.require(self.sensing.needs, self.sensing.label)
         self.map.check(x)
         self.sensing.check(x)
+        self.sensing.check_image(self.map, x)
         z = _traced_measurements(self, x)
         self.penalty.check(z.shape)
         _check_penalty(self.penalty, z)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import RESIDUALS
+from gnpolyak.problem.capabilities import COLUMNS, RESIDUALS
 from gnpolyak.solve.finish import STOPPED, corrupted, noise_scale, residuals_and_data
 from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
@@ -20,24 +20,37 @@ from gnpolyak.steps.status import Status
 from gnpolyak.steps.weights import TUKEY
 
 
-def grown(run: Run, res: Result, solve: Callable[[Tree], Result]) -> Result:
-    """The result with as many factors as make the residuals fall.
+def grown(run: Run, res: Result, solve: Callable[[Tree], Result], rank: int | str = "auto") -> Result:
+    """The result with `rank` factors, or for "auto" with as many as make the residuals fall.
 
-    Exact data end it by being fitted. In noise one factor too many is tried: it explains no more than it would of any
-    noise, and is dropped.
+    Exact data end it by being fitted. In noise, where the rank is not known, one factor too many is tried: it explains
+    no more than it would of any noise, and is dropped.
     """
     larger = row_for(LARGER, run.given)
-    while larger is not None and run.room and not _explained(run, res):
-        x = larger(run.given, np.asarray(res.x))
+    while larger is not None and run.room and _columns(res.x) != rank and not _explained(run, res):
+        x = larger(run.given, jax.tree.map(np.asarray, res.x))
         if x is None:
             break
+        x = _with_room(run, x) if rank == "auto" else x
         more = solve(run.problem.sensing.into(jax.tree.map(jnp.asarray, x)))
-        better = _explains_more(run, more, res)
+        better = rank != "auto" or _explains_more(run, more, res)
         kept = more if better else res
         res = run.so_far(kept)
         if not better:
             break
     return res
+
+
+def _columns(x: Tree) -> int:
+    """How many factors there are, not counting room for others."""
+    leaf = jax.tree.leaves(trees.trimmed(x))[0]
+    return int(leaf.shape[1]) if leaf.ndim == 2 else 1
+
+
+def _with_room(run: Run, x: Tree) -> Tree:
+    """The point with room for as many factors again, where it has none left and columns of zeros say nothing."""
+    full = _columns(x) == jax.tree.leaves(x)[0].shape[-1]
+    return trees.widened(x, 2 * _columns(x)) if full and run.given.map.has(COLUMNS) else x
 
 
 def _explained(run: Run, res: Result) -> bool:
@@ -54,7 +67,7 @@ def _explains_more(run: Run, more: Result, res: Result) -> bool:
     ln m for each is asked for, of m data. The loss is bounded, so no outlier takes part in it.
     """
     before, after = (np.abs(_residuals(run, each)) for each in (res, more))
-    sizes = [trees.size(each.x) for each in (res, more)]
+    sizes = [trees.size(trees.trimmed(each.x)) for each in (res, more)]
     scale = max(noise_scale(after, sizes[1]), np.finfo(after.dtype).tiny)
     fall = np.sum(_loss(before / scale)) - np.sum(_loss(after / scale))
     return bool(2 * fall > (sizes[1] - sizes[0]) * np.log(before.size))

@@ -8,22 +8,26 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-from gnpolyak.base import arrays
+from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.finish import certified, finish, least_value, proves
+from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown
 from gnpolyak.solve.interrupts import interruptible
 from gnpolyak.solve.loop import Limits, Run, is_lower
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
-from gnpolyak.solve.starting import start
+from gnpolyak.solve.starting import goes_by_factors, start
+from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
+from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
 
 # The tol that `minimize` and every rule have by default.
@@ -113,7 +117,8 @@ def minimize(
     settings = {"tol": tol, "inner": inner, "outer": outer}
     rule = _target_rule(problem, target, lower_bound, strategy, settings)
     limits = Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
-    grows = x0 is None and rank == "auto"
+    walks = x0 is None and goes_by_factors(problem)
+    grows = x0 is None and rank == "auto" and not walks
     x0 = start(problem, rank) if x0 is None else x0
     given, x, dtype = _checked_start(problem, chosen, x0)
     convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
@@ -125,7 +130,7 @@ def minimize(
         observers = [observer for observer in (callback, report) if observer is not None]
         rule = rule.suited(chosen.breadth)
         run = Run(solved, given, convert, limits, interrupted, observers, proves=proves(solved, rule, x))
-        res = _solved(run, chosen, rule, x)
+        res = _walked(run, chosen, rule, x, rank) if walks else _solved(run, chosen, rule, x)
         if grows:
             res = grown(run, res, lambda x: _solved(run, chosen, rule, x))
         if chosen.assisted and not polish:
@@ -143,6 +148,23 @@ def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
         return res
     again = certified(run, rule, run.through(fallback, x))
     kept = again if again.success or is_lower(again.value, res.value) else res
+    return run.so_far(kept)
+
+
+def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: int | str) -> Result:
+    """From the first factor on, with graduated steps for each number of factors; the method itself where those fail."""
+
+    def stage(x: Tree) -> Result:
+        return run.through(((Graduated(), rule),), x)
+
+    res = certified(run, rule, grown(run, stage(x), stage, rank))
+    if rank == "auto":
+        res = replace(res, x=trees.trimmed(res.x))
+    done = res.success or res.status in {Status.NOISE, *STOPPED} or not run.room
+    if method.assisted and done:
+        return res
+    again = _solved(run, method, rule, run.problem.sensing.into(jax.tree.map(jnp.asarray, res.x)))
+    kept = again if again.success or is_lower(again.value, res.value) or not method.assisted else res
     return run.so_far(kept)
 
 

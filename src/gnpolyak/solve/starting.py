@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
+import jax
+
+from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.starts import STARTS, row_for
+from gnpolyak.starts import LARGER, STARTS, row_for
+
+# Columns that a variable has at first where the rank is not known: a program is compiled for each number of them.
+_ROOM = 8
+
+
+def goes_by_factors(problem: Composite) -> bool:
+    """Whether a solve from the data goes from rank to rank, since one look at them does not show all factors."""
+    return row_for(STARTS, problem) is None and row_for(LARGER, problem) is not None
 
 
 def start(problem: Composite, rank: int | str) -> Tree:
     """A start from the data alone, by the row for the problem's map and sensing."""
     found = row_for(STARTS, problem)
+    larger = row_for(LARGER, problem)
+    if found is None and larger is not None:
+        return _first(problem, larger, rank)
     if found is None:
-        known = "; ".join(f"{sensing.__name__} of {c.__name__}" for c, sensing in STARTS)
+        known = "; ".join(f"{sensing.__name__} of {c.__name__}" for c, sensing in {**STARTS, **LARGER})
         raise InputError(
             given=f"no x0 for {problem.label}",
             needed="a start",
@@ -31,3 +47,25 @@ def start(problem: Composite, rank: int | str) -> Tree:
             advice="leave out rank",
         )
     return found(problem)
+
+
+def _first(problem: Composite, larger: Callable[..., Tree], rank: int | str) -> Tree:
+    """The first factor, and room for the others."""
+    if rank != "auto" and not is_whole(rank, 1):
+        raise InputError(
+            given=f"rank={rank!r}",
+            needed="a whole number of factors of at least 1, or 'auto'",
+            missing="a valid rank",
+            advice="leave it at 'auto' if it is not known",
+        )
+    first = larger(problem, None)
+    most = min(leaf.shape[0] for leaf in jax.tree.leaves(first))
+    wanted = min(_ROOM, most) if rank == "auto" else int(rank)
+    if wanted > most:
+        raise InputError(
+            given=f"rank={rank} for {problem.label} of at most {most} columns",
+            needed=f"a rank between 1 and {most}",
+            missing="so many dimensions",
+            advice="pass a smaller rank, or rank='auto'",
+        )
+    return trees.widened(first, wanted)

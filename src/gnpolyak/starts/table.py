@@ -18,7 +18,8 @@ STARTS: Table[Start] = Table("starts from data")
 
 LARGER: Table[Callable[..., Tree | None]] = Table("ways to one factor more")
 """Functions of a problem and of a point that does not explain its data: the point with one factor more, from what is
-left unexplained, or None where there cannot be another. By the types (map, sensing), like the starts."""
+left unexplained, or None where there cannot be another. By the types (map, sensing), like the starts. A kind of problem
+that has no start is begun with the first factor that such a function gives of no point, None."""
 
 Row = TypeVar("Row")
 

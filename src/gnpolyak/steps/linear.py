@@ -62,7 +62,7 @@ class _OnImages(LinearSolver):
 
     def check(self, problem: Composite, x: Tree) -> None:
         super().check(problem, x)
-        if problem.sensing.needs is not IMAGE:
+        if not problem.sensing.on_images:
             raise InputError(
                 given=f"the linear solver {type(self).__name__} on {problem.label}",
                 needed="measurements of an image that is formed",
@@ -246,7 +246,7 @@ class Automatic(LinearSolver):
     def suited(self, problem: Composite, x: Tree) -> LinearSolver:
         if problem.map.has(GRAM_PINV):
             return Closed()
-        if not problem.map.has(IMAGE) or problem.sensing.needs is not IMAGE:
+        if not problem.map.has(IMAGE) or not problem.sensing.on_images:
             return CG(self.rtol, self.max_steps)
         image = jax.eval_shape(problem.map, x)
         small = trees.size(x) * image.size <= LARGEST_DENSE_JACOBIAN and trees.size(x) <= LARGEST_DENSE_VARIABLE

@@ -8,7 +8,6 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Map
 from gnpolyak.problem.penalties import L1
@@ -43,7 +42,7 @@ def check_sensing(sensing: Sensing, c: Map, x: Tree, *, seed: int = 0) -> dict[s
         jacobian = dense(_measured, sensing, c, point)
         figures.compare("pullback", vector(pullback(v)), jacobian.T @ vector(v))
         figures.compare("under jit", jax.jit(_measured)(sensing, c, point), z)
-        if sensing.needs is IMAGE:
+        if sensing.on_images:
             _linear(figures, sensing, c, point, rng)
         _single(figures, sensing, c, point)
     return figures.judged()

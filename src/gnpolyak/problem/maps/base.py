@@ -14,6 +14,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import (
     CURVATURE,
     DISTANCE,
+    ENTRIES,
     GAUGE,
     GRAM,
     GRAM_PINV,
@@ -44,6 +45,11 @@ class Map(Part):
 
     def check(self, x: Tree) -> None:
         """Raise InputError when x cannot be a point of this map's domain."""
+
+    def entries(self, x: Tree, indices: tuple[Array, ...]) -> Array:
+        """The entries of c(x) at these indices, an array of them for each axis."""
+        self.require(ENTRIES, "some entries of an image")
+        return self(x)[indices]
 
     def linearize(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
         """The actions z ↦ Jz and v ↦ Jᵀv at x, linearised once for many applications."""

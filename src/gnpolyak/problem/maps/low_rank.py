@@ -35,7 +35,9 @@ class LowRank(Map):
 
     @property
     def offers(self) -> frozenset[can.Capability]:
-        return frozenset({can.IMAGE, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE})
+        return frozenset(
+            {can.IMAGE, can.ENTRIES, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE, can.COLUMNS}
+        )
 
     def check(self, x: Tree) -> None:
         shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in x] if isinstance(x, (tuple, list)) else []
@@ -51,6 +53,10 @@ class LowRank(Map):
     def __call__(self, x: Pair) -> Array:
         u, v = x
         return u @ v.T
+
+    def entries(self, x: Pair, indices: tuple[Array, ...]) -> Array:
+        u, v = x
+        return jnp.sum(u[indices[0]] * v[indices[1]], axis=1)
 
     def gram(self, x: Pair) -> Callable[[Pair], Pair]:
         u, v = x

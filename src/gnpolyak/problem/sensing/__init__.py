@@ -2,9 +2,10 @@
 
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.sensing.base import Sensing
+from gnpolyak.problem.sensing.entries import Entries
 from gnpolyak.problem.sensing.identity import Identity
 from gnpolyak.problem.sensing.power import PowerSensing, Whitened
 
-SENSING: Table[type[Sensing]] = Table("measurements", Identity, PowerSensing, Whitened)
+SENSING: Table[type[Sensing]] = Table("measurements", Identity, Entries, PowerSensing, Whitened)
 
-__all__ = ["SENSING", "Identity", "PowerSensing", "Sensing", "Whitened"]
+__all__ = ["SENSING", "Entries", "Identity", "PowerSensing", "Sensing", "Whitened"]

@@ -10,7 +10,7 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import IMAGE, Capability, Part
+from gnpolyak.problem.capabilities import BY_AUTODIFF, IMAGE, Capability, Part
 from gnpolyak.problem.maps import AutodiffMap, Map
 
 
@@ -23,6 +23,11 @@ class Sensing(Part):
     """
 
     needs: ClassVar[Capability] = IMAGE
+
+    @property
+    def on_images(self) -> bool:
+        """Whether any image that is formed will do, so that Aᵀv is an array like it."""
+        return self.needs is IMAGE or self.needs in BY_AUTODIFF
 
     def apply(self, image: Array) -> Array:
         """A(image), for an image that was formed."""
@@ -50,7 +55,10 @@ class Sensing(Part):
         return y
 
     def check(self, x: Tree) -> None:
-        """Raise InputError when these measurements cannot be taken of the image of x."""
+        """Raise InputError when these measurements cannot be taken of x."""
+
+    def check_image(self, c: Map, x: Tree) -> None:
+        """Raise InputError when these measurements cannot be taken of the image of x, whose shape the map tells."""
 
 
 _UNCHANGED = AutodiffMap(lambda image: image)

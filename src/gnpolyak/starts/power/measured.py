@@ -11,7 +11,6 @@ which is why a multiple of dr measurements is enough for tensors too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +25,7 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.penalties import L1, L2
 from gnpolyak.problem.sensing import PowerSensing, Sensing, Whitened
+from gnpolyak.starts.leading import Action, leading
 from gnpolyak.starts.power import core
 
 # The orders whose success has been measured.
@@ -37,15 +37,9 @@ LARGEST_CORE, _LARGEST_WIDE = 1600, 800
 # many numbers (128 MB), in memory.
 _MOST_ROWS, _FEWEST_ROWS = 16, 2
 _LARGEST_FIT = 2**24
-# Below this dimension one d×d matrix (320 kB) is formed; above it, only products with a few columns.
-_LARGEST_DENSE = 200
-# Products of the moment with a block, and columns in a block beyond those asked for.
-_DEPTH, _EXTRA = 10, 8
 # A weight grows with the datum up to 2 medians and falls from there to zero at 6: data of the signal's own size keep
 # their voice, and gross outliers have none at all, however large.
 _FLAT, _GONE = 2.0, 6.0
-
-Action = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -227,34 +221,6 @@ def moment(sensing: PowerSensing, w: np.ndarray, n: int) -> Action:
 def _weighted(rows: Array, w: Array, z: Array) -> Array:
     variance = jnp.mean(jnp.square(rows))
     return rows.T @ (w * (rows @ z)) - variance * jnp.sum(w) * z
-
-
-def leading(act: Action, d: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` largest eigenvalues of a symmetric action, falling, with their vectors."""
-    if d <= _LARGEST_DENSE:
-        matrix = act(np.eye(d))
-        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    else:
-        values, vectors = _block_krylov(act, d, count, rng)
-    return values[::-1][:count], vectors[:, ::-1][:, :count]
-
-
-def _block_krylov(act: Action, d: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Rayleigh–Ritz on span(Z, BZ, B²Z, …), kept orthonormal throughout: memory d·(count + 8)·10, never d²."""
-    block, _ = np.linalg.qr(rng.standard_normal((d, min(d, count + _EXTRA))))
-    basis, image = block, act(block)
-    for _ in range(_DEPTH - 1):
-        fresh = image[:, -block.shape[1] :]
-        # Twice is enough: one projection leaves the rounding of the large components it removed.
-        for _ in range(2):
-            fresh = fresh - basis @ (basis.T @ fresh)
-        if basis.shape[1] + fresh.shape[1] > d:
-            break
-        fresh, _ = np.linalg.qr(fresh)
-        basis, image = np.hstack([basis, fresh]), np.hstack([image, act(fresh)])
-    small = basis.T @ image
-    values, rotation = np.linalg.eigh((small + small.T) / 2)
-    return values, basis @ rotation
 
 
 def edge(sensing: PowerSensing, w: np.ndarray, n: int, rng: np.random.Generator, trials: int) -> float:

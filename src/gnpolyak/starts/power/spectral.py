@@ -13,6 +13,7 @@ from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.sensing import PowerSensing
+from gnpolyak.starts.leading import leading
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power import measured as moments
 from gnpolyak.starts.power import rank as ranks
@@ -177,7 +178,7 @@ def _warn_if_weak(data: Measured, residual: np.ndarray, rng: np.random.Generator
     if np.median(np.abs(residual)) < _EXPLAINED * np.median(np.abs(data.b)):
         return
     w, act = data.moment(data.b)
-    largest = float(moments.leading(act, data.d, 1, rng)[0][0])
+    largest = float(leading(act, data.d, 1, rng)[0][0])
     chance = moments.edge(data.sensing, w, data.n, rng, _SHUFFLES)
     if not largest > _MARGIN * chance:
         warnings.warn(

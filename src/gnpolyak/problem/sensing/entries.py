@@ -1,0 +1,165 @@
+"""Some entries of an image: completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base import trees
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import COUNTABLE, is_whole
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import ENTRIES, Capability
+from gnpolyak.problem.maps import LowRank, Map, SymmetricCP
+from gnpolyak.problem.sensing.base import Sensing
+
+
+class Entries(Sensing):
+    """A(M)ₖ = M[iₖ, jₖ, …]: the entries that were seen, one a datum; nothing else of M is formed.
+
+    With the L1 penalty, on a CPU, what is needed of the entries of a `LowRank` matrix is one pass over them in compiled
+    C++ (`gnpolyak.native`), where that is installed.
+
+    Parameters
+    ----------
+    indices : array_like of int
+        ``Entries(rows, cols)`` for a matrix, one array of whole numbers for each axis of a tensor; in any order,
+        which is that of the data. Or ``Entries(mask)``: True where an entry was seen; the data are then those that
+        ``M[mask]`` gives.
+    shape : tuple of int, optional
+        The shape of M; by default that of the mask, or the smallest that has all these entries.
+
+    Examples
+    --------
+    >>> import numpy as np, gnpolyak as gnp
+    >>> table = np.outer([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    >>> table[1, 2] = np.nan
+    >>> seen = ~np.isnan(table)
+    >>> problem = gnp.composite(gnp.LowRank(), gnp.L1(table[seen]), sensing=gnp.Entries(seen))
+    >>> u, v = gnp.minimize(problem, rank=1).x
+    >>> float(np.round((u @ v.T)[1, 2], 6))
+    12.0
+    """
+
+    needs: ClassVar[Capability] = ENTRIES
+    indices: tuple[Array, ...]
+    sweep: Sweep | None
+    """The order in which a pass goes over the entries of a matrix."""
+    shape: tuple[int, ...] = eqx.field(static=True)
+
+    def __init__(self, *indices: Any, shape: tuple[int, ...] | None = None) -> None:
+        given, least = _axes(indices)
+        self.shape = _shape(least, shape)
+        self.indices = tuple(jnp.asarray(axis, jnp.int32) for axis in given)
+        self.sweep = Sweep.of(*given) if len(given) == 2 else None
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
+        yield cls([0, 3, 3, 1], [2, 0, 2, 2]), LowRank(), (rng.standard_normal((4, 2)), rng.standard_normal((3, 2)))
+        yield cls(rng.random((4, 5)) < 0.5), LowRank(), (rng.standard_normal((4, 2)), rng.standard_normal((5, 2)))
+        yield cls([0, 2], [1, 1], [2, 0]), SymmetricCP(3), rng.standard_normal((3, 2))
+
+    def apply(self, image: Array) -> Array:
+        return image[self.indices]
+
+    def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+        z, pull = jax.vjp(lambda x: c.entries(x, self.indices), x)
+        return z, trees.adjoint(lambda v: pull(v)[0])
+
+    def check_image(self, c: Map, x: Tree) -> None:
+        image = jax.eval_shape(c, x).shape
+        if len(image) != len(self.shape) or any(a > b for a, b in zip(self.shape, image, strict=True)):
+            raise InputError(
+                given=f"entries of an array of shape {self.shape} and an image of shape {image}",
+                needed="an index for each axis of the image, counted from 0",
+                missing="an image that has these entries",
+                advice="check the shape of x0, and that rows and columns are in the image's order",
+            )
+
+
+class Sweep(eqx.Module):
+    """The entries of a matrix sorted by the longer axis, so that each of its rows is read and written once.
+
+    They are cut into parts of whole rows by their number alone: sums are the same whoever computes which part.
+    """
+
+    major: Array
+    minor: Array
+    order: Array
+    """Where each of the sorted entries lies among the data; empty where they lie in this order."""
+    bounds: Array
+    """The first entry of each part, and the end."""
+    transposed: bool = eqx.field(static=True)
+    """Whether the longer axis is that of the columns."""
+
+    @classmethod
+    def of(cls, rows: np.ndarray, columns: np.ndarray) -> Sweep:
+        """The sweep over these entries."""
+        transposed = bool(columns.max() > rows.max())
+        major, minor = (columns, rows) if transposed else (rows, columns)
+        key = major.astype(np.int64) * (int(minor.max()) + 1) + minor
+        ordered = bool(np.all(key[1:] >= key[:-1]))
+        order = np.zeros(0, np.int32) if ordered else np.argsort(key, kind="stable").astype(np.int32)
+        if not ordered:
+            major, minor = major[order], minor[order]
+        cuts = _cuts(major, int(minor.max()) + 1)
+        parts = [jnp.asarray(each, jnp.int32) for each in (major, minor, order, cuts)]
+        return cls(parts[0], parts[1], parts[2], parts[3], transposed)
+
+
+# A part has a sum of its own for the shorter axis: with this many entries for each row of it, the sums are small beside
+# the entries. More parts than this share no better.
+_ENTRIES_A_ROW, _MOST_PARTS = 4, 32
+
+
+def _cuts(major: np.ndarray, width: int) -> np.ndarray:
+    """Where parts of about the same size begin, each at the begin of a row; some may be empty."""
+    count = int(np.clip(len(major) // (_ENTRIES_A_ROW * width), 1, _MOST_PARTS))
+    wanted = major[np.linspace(0, len(major) - 1, count + 1).astype(np.int64)[1:-1]]
+    return np.concatenate([[0], np.searchsorted(major, wanted), [len(major)]])
+
+
+def _axes(indices: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[int, ...]]:
+    """Whole numbers, one array an axis, all of one length; and the least shape of what they are indices of."""
+    axes = tuple(np.asarray(axis) for axis in indices)
+    shape = None
+    if len(axes) == 1 and axes[0].dtype == bool:
+        axes, shape = np.nonzero(axes[0]), axes[0].shape
+    whole = all(np.issubdtype(axis.dtype, np.integer) and axis.ndim == 1 for axis in axes)
+    if not axes or not whole or len({axis.size for axis in axes}) != 1:
+        raise InputError(
+            given="Entries of " + (", ".join(f"{axis.dtype} of shape {axis.shape}" for axis in axes) or "nothing"),
+            needed="an array of whole numbers for each axis, all of one length, or one mask of True and False",
+            missing="one index an axis for each datum",
+            advice="pass Entries(rows, cols), or Entries(~np.isnan(table))",
+        )
+    if not axes[0].size or any(axis.min() < 0 or axis.max() > COUNTABLE for axis in axes):
+        raise InputError(
+            given="no entry at all" if not axes[0].size else "an index below 0 or beyond 32 bits",
+            needed="at least one entry, each with indices from 0 on",
+            missing="entries that were seen",
+            advice="check the mask, or where the indices come from",
+        )
+    return axes, shape or tuple(int(axis.max()) + 1 for axis in axes)
+
+
+def _shape(least: tuple[int, ...], given: Any) -> tuple[int, ...]:
+    """The shape that was given, if it has all the entries, else the least that has."""
+    if given is None:
+        return least
+    shape = tuple(given) if isinstance(given, (tuple, list)) else ()
+    whole = len(shape) == len(least) and all(is_whole(size, 1) for size in shape)
+    if not whole or any(a > b for a, b in zip(least, shape, strict=True)):
+        raise InputError(
+            given=f"shape={given!r} for entries of an array of shape {least} or more",
+            needed="a whole number for each axis, larger than every index along it",
+            missing="a shape that has these entries",
+            advice="leave out shape, or count the indices from 0",
+        )
+    return tuple(int(size) for size in shape)

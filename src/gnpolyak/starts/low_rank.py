@@ -1,0 +1,107 @@
+"""One factor more for a low-rank matrix, from what the others leave of its entries: the walk from rank to rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+from jax import Array
+
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import RESIDUALS
+from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.maps import LowRank
+from gnpolyak.problem.sensing import Entries, Identity
+from gnpolyak.starts.leading import leading_pair
+from gnpolyak.starts.table import LARGER
+
+# Residuals beyond two standard deviations, of the normal law with their median, are cut: what is left of an outlier is
+# no larger than the signal, whatever its size was.
+_CUT = 2 * 1.4826
+# Residuals of this many units of the data's rounding are none.
+_ROUNDING = 1e3
+
+
+@LARGER.register(LowRank, Entries)
+@LARGER.register(LowRank, Identity)
+def larger(problem: Composite, x: Tree | None = None, *, seed: int = 0) -> Tree | None:
+    """(U, V) with one factor more: the leading singular pair of the residuals, cut at two standard deviations.
+
+    Singular values that are small beside the largest show in no singular value decomposition of data that are partly
+    garbage. They surface when the large ones are explained. So a solve from the data alone goes from rank to rank, and
+    κ does not matter.
+
+    Parameters
+    ----------
+    problem : Composite
+        A penalty of residuals (L1) of all or some entries of a `LowRank` matrix.
+    x : pair of ndarray, optional
+        Factors (U, V) that do not explain the data; the first column that is zero in both is filled. None for a
+        first one.
+    seed : int
+        Seed of the few random numbers used.
+
+    Returns
+    -------
+    pair of numpy.ndarray or None
+        In the problem's floating type; None where nothing is left to explain, or the rank is full.
+    """
+    problem.penalty.require(RESIDUALS, "a start from the data", "pass x0")
+    dtype = arrays.working_dtype(problem)
+    shape = _shape(problem)
+    u, v = (np.zeros((d, 1), dtype) for d in shape) if x is None else (np.array(each) for each in x)
+    used = np.flatnonzero(np.any(u != 0, axis=0) | np.any(v != 0, axis=0))
+    place = int(used.max()) + 1 if used.size else 0
+    with arrays.computing_in(dtype):
+        r, b = map(np.asarray, _residuals(problem.cast(dtype), (jnp.asarray(u), jnp.asarray(v))))
+    size, datum = (float(np.median(np.abs(each))) for each in (r, b))
+    if place >= min(shape) or size <= _ROUNDING * float(np.finfo(dtype).eps) * datum:
+        if x is None:
+            raise _silent(b)
+        return None
+    left, value, right = leading_pair(_matrix(problem, np.clip(r, -_CUT * size, _CUT * size)), seed)
+    if place == u.shape[1]:
+        u, v = (np.column_stack([each, np.zeros(len(each), dtype)]) for each in (u, v))
+    u[:, place], v[:, place] = np.sqrt(value) * left, np.sqrt(value) * right
+    return u, v
+
+
+@eqx.filter_jit
+def _residuals(problem: Composite, x: Tree) -> tuple[Array, Array]:
+    z = problem.measure(x)
+    return problem.penalty.residuals(z), problem.penalty.residuals(jnp.zeros_like(z))
+
+
+def _shape(problem: Any) -> tuple[int, int]:
+    shape = problem.sensing.shape if isinstance(problem.sensing, Entries) else np.shape(problem.penalty.b)
+    if len(shape) != 2:
+        raise InputError(
+            given=f"data of shape {shape} for LowRank",
+            needed="a matrix of data, or entries of one with two indices each",
+            missing="rows and columns",
+            advice="reshape the data: an image a row is a matrix",
+        )
+    return shape[0], shape[1]
+
+
+def _matrix(problem: Composite, values: np.ndarray) -> np.ndarray | scipy.sparse.csr_array:
+    """The values as a matrix, with zeros for what was not seen, divided by the share that was."""
+    if not isinstance(problem.sensing, Entries):
+        return values
+    shape, indices = problem.sensing.shape, tuple(map(np.asarray, problem.sensing.indices))
+    share = values.size / (shape[0] * shape[1])
+    return scipy.sparse.csr_array((values / share, indices), shape=shape)
+
+
+def _silent(b: np.ndarray) -> InputError:
+    return InputError(
+        given=f"data b of which {np.mean(b == 0):.0%} are exactly zero",
+        needed="data that measure something",
+        missing="a signal: with most data zero, x = 0 already explains them",
+        advice="check how b was filled, or pass an x0 of your own",
+    )

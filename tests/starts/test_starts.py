@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
+from gnpolyak.starts import leading
 from gnpolyak.starts.power import measured, spectral
 from gnpolyak.starts.power import rank as ranks
 from starts.cases import SENSING, corrupted, sensing_case, with_data
@@ -96,7 +97,7 @@ def test_rank_larger_than_the_truth_gives_small_columns_not_zero_ones():
 def test_matrix_free_path_agrees_with_the_dense_one(monkeypatch, n):
     case = sensing_case(n=n, d=150, r=2, kappa=2.0)
     dense = gnp.starts.spectral(case.problem, rank=2)
-    monkeypatch.setattr(measured, "_LARGEST_DENSE", 10)
+    monkeypatch.setattr(leading, "_LARGEST_DENSE", 10)
     widths = []
     product = measured._weighted
     monkeypatch.setattr(measured, "_weighted", lambda rows, w, z: widths.append(z.shape[1]) or product(rows, w, z))
@@ -110,7 +111,7 @@ def test_block_krylov_finds_the_eigenpairs_of_a_known_matrix():
     vectors, _ = np.linalg.qr(rng.standard_normal((300, 300)))
     values = np.concatenate([[5.0, 4.0, 3.0], rng.uniform(-1, 1, 297)])
     matrix = vectors * values @ vectors.T
-    found, basis = measured.leading(lambda z: matrix @ z, 300, 3, rng)
+    found, basis = leading.leading(lambda z: matrix @ z, 300, 3, rng)
     assert np.allclose(found, values[:3], rtol=1e-10)
     assert np.allclose(np.abs(np.sum(basis * vectors[:, :3], axis=0)), 1.0)
 

@@ -103,13 +103,13 @@ class Sweep(eqx.Module):
         """The sweep over these entries."""
         transposed = bool(columns.max() > rows.max())
         major, minor = (columns, rows) if transposed else (rows, columns)
-        key = major.astype(np.int64) * (int(minor.max()) + 1) + minor
+        width = int(minor.max()) + 1
+        key = major.astype(np.int64) * width + minor
         ordered = bool(np.all(key[1:] >= key[:-1]))
-        order = np.zeros(0, np.int32) if ordered else np.argsort(key, kind="stable").astype(np.int32)
+        order = np.zeros(0, np.int64) if ordered else np.argsort(key, kind="stable")
         if not ordered:
             major, minor = major[order], minor[order]
-        cuts = _cuts(major, int(minor.max()) + 1)
-        parts = [jnp.asarray(each, jnp.int32) for each in (major, minor, order, cuts)]
+        parts = [jnp.asarray(each, jnp.int32) for each in (major, minor, order, _bounds(major, width))]
         return cls(parts[0], parts[1], parts[2], parts[3], transposed)
 
 
@@ -118,11 +118,11 @@ class Sweep(eqx.Module):
 _ENTRIES_A_ROW, _MOST_PARTS = 4, 32
 
 
-def _cuts(major: np.ndarray, width: int) -> np.ndarray:
-    """Where parts of about the same size begin, each at the begin of a row; some may be empty."""
+def _bounds(major: np.ndarray, width: int) -> np.ndarray:
+    """Where parts of about the same size begin, each with a row, and the end; some may be empty."""
     count = int(np.clip(len(major) // (_ENTRIES_A_ROW * width), 1, _MOST_PARTS))
-    wanted = major[np.linspace(0, len(major) - 1, count + 1).astype(np.int64)[1:-1]]
-    return np.concatenate([[0], np.searchsorted(major, wanted), [len(major)]])
+    rows = major[len(major) * np.arange(1, count) // count]
+    return np.concatenate([[0], np.searchsorted(major, rows), [len(major)]])
 
 
 def _axes(indices: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[int, ...]]:

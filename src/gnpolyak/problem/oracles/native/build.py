@@ -30,6 +30,11 @@ _X86 = {
 }
 
 
+# Compiled for each instruction set, and the entry points that XLA calls.
+_KERNELS = ("kernel.cpp", "entries.cpp")
+_CALLS = ("oracle.cpp", "entry_calls.cpp")
+
+
 class BuildError(Exception):
     """Why the library could not be built."""
 
@@ -55,11 +60,13 @@ def _compile(library: Path) -> None:
         for isa, (width, rows, flags) in {**_BASELINE, **(_X86 if x86 else {})}.items():
             define = [f"-DGNPOLYAK_ISA={isa}", f'-DGNPOLYAK_NAME="{isa}"']
             define += [f"-DGNPOLYAK_BYTES={width}", f"-DGNPOLYAK_ROWS={rows}"]
-            objects.append(f"{scratch}/{isa}.o")
-            _run([*compiler, *_COMMON, *flags, *define, "-c", str(HERE / "kernel.cpp"), "-o", objects[-1]])
-        objects.append(f"{scratch}/oracle.o")
+            for source in _KERNELS:
+                objects.append(f"{scratch}/{isa}_{source}.o")
+                _run([*compiler, *_COMMON, *flags, *define, "-c", str(HERE / source), "-o", objects[-1]])
         define = ["-DGNPOLYAK_X86"] if x86 else []
-        _run([*compiler, *_COMMON, *define, "-isystem", include, "-c", str(HERE / "oracle.cpp"), "-o", objects[-1]])
+        for source in _CALLS:
+            objects.append(f"{scratch}/{source}.o")
+            _run([*compiler, *_COMMON, *define, "-isystem", include, "-c", str(HERE / source), "-o", objects[-1]])
         draft = f"{scratch}/{LIBRARY}"
         _run([*compiler, "-shared", *objects, "-o", draft, "-pthread"])
         shutil.move(draft, library)

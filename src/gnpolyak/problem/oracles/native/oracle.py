@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, supports
+from gnpolyak.problem.oracles.native.dispatch import dispatched
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
 from gnpolyak.problem.penalties import L1
@@ -40,22 +39,6 @@ class PowerL1(Kernel):
         )
 
 
-def _dispatched(native: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """One function of two ways to compute it, in C++ on a CPU and by XLA elsewhere."""
-
-    @jax.custom_jvp
-    def fused(*parts: Any) -> Any:
-        # One trace serves every device: which branch is compiled is decided where the program is sent.
-        return lax.platform_dependent(*parts, cpu=native, default=plain)
-
-    @fused.defjvp
-    def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        # The passes have no derivative of their own; who differentiates them gets XLA's.
-        return jax.jvp(plain, primals, tangents)
-
-    return fused
-
-
 def _evaluate_plain(sensing: PowerSensing, c: SymmetricCP, penalty: L1, x: Array) -> tuple[Array, Array]:
     z, pullback = sensing.measure(c, x)
     return penalty.value(z), pullback(penalty.subgradient(z))
@@ -80,8 +63,8 @@ def _rows(sensing: PowerSensing, like: Array) -> list[Array]:
     return [rows.astype(like.dtype) for rows in (sensing.p, sensing.q) if rows is not None]
 
 
-_evaluate = _dispatched(lambda a, c, h, x: power_l1(a.p, a.q, h.b, x, c.n), _evaluate_plain)
-_forms = _dispatched(lambda a, c, x: power_forms(a.p, a.q, x, c.n), _forms_plain)
-_product = _dispatched(lambda a, slopes, z, w: power_product(a.p, a.q, slopes, z, w), _product_plain)
+_evaluate = dispatched(lambda a, c, h, x: power_l1(a.p, a.q, h.b, x, c.n), _evaluate_plain)
+_forms = dispatched(lambda a, c, x: power_forms(a.p, a.q, x, c.n), _forms_plain)
+_product = dispatched(lambda a, slopes, z, w: power_product(a.p, a.q, slopes, z, w), _product_plain)
 
 KERNELS.register(SymmetricCP, PowerSensing, L1)(PowerL1())

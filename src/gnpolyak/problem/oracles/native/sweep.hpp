@@ -22,6 +22,10 @@
 namespace ffi = xla::ffi;
 
 namespace gnpolyak {
+
+// One for all entry points of the library.
+inline std::atomic<int> thread_limit{0};
+
 namespace {
 
 constexpr std::size_t kMostChunks = 64;
@@ -64,8 +68,6 @@ template <>
 const Kernel<float, double>& kernel() {
   return kernels().mixed;
 }
-
-std::atomic<int> thread_limit{0};
 
 int thread_count(ffi::ThreadPool& pool) {
   const int limit = thread_limit.load();

@@ -1,0 +1,102 @@
+"""The passes over the entries of a low-rank matrix, and their row in the table of kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.problem.maps import LowRank
+from gnpolyak.problem.oracles.native.dispatch import dispatched
+from gnpolyak.problem.oracles.native.library import load, required
+from gnpolyak.problem.oracles.products import Products, linearised
+from gnpolyak.problem.oracles.table import KERNELS, Kernel
+from gnpolyak.problem.penalties import L1
+from gnpolyak.problem.sensing import Entries
+
+Pair = tuple[Array, Array]
+_KINDS = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32"}
+
+
+class EntriesL1(Kernel):
+    """Passes over the entries, both adjoints in one, in C++ on a CPU; XLA wherever else the program is sent."""
+
+    def serves(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> bool:
+        same = {np.dtype(each.dtype) for each in (*x, penalty.b)}
+        return sensing.sweep is not None and len(same) == 1 and same <= set(_KINDS) and load()[0] is not None
+
+    def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> tuple[Array, Pair]:
+        return _evaluate(sensing, c, penalty, x)
+
+    def measure(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> tuple[Array, None]:
+        return _values(sensing, c, x), None
+
+    def linearised(self, c: Any, sensing: Any, penalty: Any, x: Pair, kept: Any = None) -> Products:
+        none = jnp.zeros(len(sensing.indices[0]), x[0].dtype)
+        return Products(
+            push=lambda z: _product(sensing, c, x, z, none)[0],
+            pull=lambda v: _product(sensing, c, x, None, v)[1],
+            product=lambda z, w: _product(sensing, c, x, z, w),
+        )
+
+
+def _evaluate_plain(sensing: Entries, c: LowRank, penalty: L1, x: Pair) -> tuple[Array, Pair]:
+    z, pullback = sensing.measure(c, x)
+    return penalty.value(z), pullback(penalty.subgradient(z))
+
+
+def _product_plain(sensing: Entries, c: LowRank, x: Pair, z: Pair | None, w: Array) -> tuple[Array | None, Pair]:
+    products = linearised(c, sensing, x)
+    return (None, products.pull(w)) if z is None else products.product(z, w)
+
+
+def _evaluate_native(sensing: Entries, c: LowRank, penalty: L1, x: Pair) -> tuple[Array, Pair]:
+    u, v = _turned(sensing, x)
+    value, gu, gv = _pass("l1", sensing, (u, v, penalty.b), ((), u.shape, v.shape))
+    return value, _turned(sensing, (gu, gv))
+
+
+def _values_native(sensing: Entries, c: LowRank, x: Pair) -> Array:
+    return _pass("values", sensing, _turned(sensing, x), (sensing.indices[0].shape,), adjoint=False)[0]
+
+
+def _product_native(sensing: Entries, c: LowRank, x: Pair, z: Pair | None, w: Array) -> tuple[Array | None, Pair]:
+    u, v = _turned(sensing, x)
+    along = tuple(each[:, :0] for each in (u, v)) if z is None else _turned(sensing, z)
+    shapes = ((0,) if z is None else w.shape, u.shape, v.shape)
+    pushed, gu, gv = _pass("product", sensing, (u, v, *along, w), shapes, along=z is not None)
+    return None if z is None else pushed, _turned(sensing, (gu, gv))
+
+
+def _turned(sensing: Any, pair: Pair) -> Pair:
+    """The factor along the sorted axis first."""
+    return (pair[1], pair[0]) if sensing.sweep.transposed else pair
+
+
+def _pass(
+    name: str,
+    sensing: Any,
+    operands: tuple[Array, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    *,
+    along: bool = False,
+    adjoint: bool = True,
+) -> list[Array]:
+    (u, v), sweep = operands[:2], sensing.sweep
+    kind = _KINDS[np.dtype(u.dtype)]
+    sizes = (u.shape[0], v.shape[0], u.shape[1], sweep.bounds.shape[0] - 1)
+    room = required().gnpolyak_entries_scratch(kind == "f64", *sizes, along, adjoint)
+    results = [jax.ShapeDtypeStruct(shape, u.dtype) for shape in (*shapes, (room,))]
+    call = jax.ffi.ffi_call(f"gnpolyak_entries_{name}_{kind}", results, vmap_method="sequential")
+    found: list[Array] = call(sweep.major, sweep.minor, sweep.order, sweep.bounds, *operands)
+    return found[:-1]
+
+
+_evaluate = dispatched(_evaluate_native, _evaluate_plain)
+_values = dispatched(_values_native, lambda sensing, c, x: sensing.measure(c, x)[0])
+_product = dispatched(_product_native, _product_plain)
+
+KERNELS.register(LowRank, Entries, L1)(EntriesL1())

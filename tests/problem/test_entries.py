@@ -40,12 +40,20 @@ def test_entries_of_any_image_and_any_order():
 
 @pytest.mark.parametrize(
     "indices",
-    [(), ([0.5], [1.0]), ([0, 1], [1]), ([-1], [0]), ([], []), (np.zeros((2, 2), bool),), ([2**40], [0])],
+    [
+        (),
+        ([0.5], [1.0]),
+        ([0, 1], [1]),
+        ([-1], [0]),
+        (np.zeros(0, int), np.zeros(0, int)),
+        (np.zeros((2, 2), bool),),
+        ([2**40], [0]),
+    ],
     ids=["none", "floats", "lengths", "negative", "empty", "empty mask", "huge"],
 )
 def test_indices_that_are_none(indices):
     with pytest.raises(gnp.InputError, match="Do: "):
-        gnp.Entries(*(np.asarray(axis, int) if axis == [] else np.asarray(axis) for axis in indices))
+        gnp.Entries(*indices)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (5,), "ab", (5.5, 5)])
@@ -68,6 +76,7 @@ def test_passes_against_xla(shape, r, ordered, dtype):
     rng = np.random.default_rng(1)
     d1, d2 = shape
     given, x = problem(rng, d1, d2, r, min(400, d1 * d2 - 1), dtype, ordered)
+    bound = 1e-12 if dtype == np.float64 else 1e-4
     with jax.enable_x64(dtype == np.float64):
         given, x = given.cast(np.dtype(dtype)), jax.tree.map(jnp.asarray, x)
         z, w = jax.tree.map(lambda leaf: leaf[::-1] + 1, x), jnp.abs(given.penalty.b)
@@ -79,9 +88,7 @@ def test_passes_against_xla(shape, r, ordered, dtype):
         values = given.penalty.value(image), pullback(given.penalty.subgradient(image)), image
         wanted = *values, plain.product(z, w), plain.pull(w), plain.push(z)
         for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-            assert float(jnp.max(jnp.abs(a - b))) <= (1e-12 if dtype == np.float64 else 1e-4) * float(
-                jnp.max(jnp.abs(b))
-            )
+            assert float(jnp.max(jnp.abs(a - b))) <= bound * float(jnp.max(jnp.abs(b)))
 
 
 @needs_library

@@ -91,8 +91,7 @@ def _pass(
     room = required().gnpolyak_entries_scratch(kind == "f64", *sizes, along, adjoint)
     results = [jax.ShapeDtypeStruct(shape, u.dtype) for shape in (*shapes, (room,))]
     call = jax.ffi.ffi_call(f"gnpolyak_entries_{name}_{kind}", results, vmap_method="sequential")
-    found: list[Array] = call(sweep.major, sweep.minor, sweep.order, sweep.bounds, *operands)
-    return found[:-1]
+    return list(call(sweep.major, sweep.minor, sweep.order, sweep.bounds, *operands)[:-1])
 
 
 _evaluate = dispatched(_evaluate_native, _evaluate_plain)

@@ -8,6 +8,7 @@ import pytest
 import gnpolyak as gnp
 from gnpolyak.problem.oracles.products import linearised
 
+NONE = np.zeros(0, int)
 needs_library = pytest.mark.skipif(not gnp.native.status().available, reason=gnp.native.status().reason)
 
 

@@ -41,6 +41,16 @@ def grown(run: Run, res: Result, solve: Callable[[Tree], Result], rank: int | st
     return res
 
 
+def last_factor(run: Run, x: Tree, solve: Callable[[Tree], Result], rank: int) -> Tree:
+    """A start with `rank` factors, the last of which no solve has seen yet."""
+    if rank == _columns(x):
+        return x
+    res = grown(run, solve(x), solve, rank - 1)
+    larger = row_for(LARGER, run.given)
+    more = None if larger is None else larger(run.given, jax.tree.map(np.asarray, res.x))
+    return res.state.best.x if more is None else run.problem.sensing.into(jax.tree.map(jnp.asarray, more))
+
+
 def _columns(x: Tree) -> int:
     """How many factors there are, not counting room for others."""
     leaf = jax.tree.leaves(trees.trimmed(x))[0]

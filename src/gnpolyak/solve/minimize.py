@@ -8,8 +8,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from gnpolyak.base import arrays, trees
@@ -18,7 +16,7 @@ from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
-from gnpolyak.solve.growth import grown
+from gnpolyak.solve.growth import grown, last_factor
 from gnpolyak.solve.interrupts import interruptible
 from gnpolyak.solve.loop import Limits, Run, is_lower
 from gnpolyak.solve.progress import progress_bar
@@ -146,26 +144,36 @@ def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
     fallback = method.fallback(run.problem, rule, x, res.status)
     if not fallback or not run.room:
         return res
-    again = certified(run, rule, run.through(fallback, x))
-    kept = again if again.success or is_lower(again.value, res.value) else res
-    return run.so_far(kept)
+    return _better(run, certified(run, rule, run.through(fallback, x)), res)
 
 
 def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: int | str) -> Result:
-    """From the first factor on, with graduated steps for each number of factors; the method itself where those fail."""
+    """From the first factor on, with graduated steps for each number of factors; the method itself where those fail.
+
+    A method of the literature is given the last factor to begin with.
+    """
 
     def stage(x: Tree) -> Result:
         return run.through(((Graduated(), rule),), x)
 
+    if not method.assisted and rank != "auto":
+        return _solved(run, method, rule, last_factor(run, x, stage, int(rank)))
     res = certified(run, rule, grown(run, stage(x), stage, rank))
-    if rank == "auto":
-        res = replace(res, x=trees.trimmed(res.x))
-    done = res.success or res.status in {Status.NOISE, *STOPPED} or not run.room
-    if method.assisted and done:
-        return res
-    again = _solved(run, method, rule, run.problem.sensing.into(jax.tree.map(jnp.asarray, res.x)))
-    kept = again if again.success or is_lower(again.value, res.value) or not method.assisted else res
-    return run.so_far(kept)
+    if not _done(run, res):
+        # Seen afresh, without the weights that it ended with, a few rows that these had locked out may come right.
+        res = _better(run, certified(run, rule, stage(res.state.best.x)), res)
+    if not _done(run, res):
+        res = _better(run, _solved(run, method, rule, res.state.best.x), res)
+    return replace(res, x=trees.trimmed(res.x)) if rank == "auto" else res
+
+
+def _done(run: Run, res: Result) -> bool:
+    return res.success or res.status in {Status.NOISE, *STOPPED} or not run.room
+
+
+def _better(run: Run, again: Result, res: Result) -> Result:
+    """What a second way found, if that is a success or a lower value."""
+    return run.so_far(again if again.success or is_lower(again.value, res.value) else res)
 
 
 def _identity(tree: Tree) -> Tree:

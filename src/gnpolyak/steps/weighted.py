@@ -64,7 +64,7 @@ def residuals_at(problem: Composite, x: Tree) -> tuple[Point, Seen]:
 
 def forms_jacobian(problem: Composite, x: Tree) -> bool:
     """Whether AJ is formed: where the map has no closed form, and AJ is small."""
-    return is_small(problem, x) and not problem.map.has(GRAM_PINV)
+    return not problem.map.has(GRAM_PINV) and is_small(problem, x)
 
 
 def is_small(problem: Composite, x: Tree) -> bool:

@@ -9,7 +9,7 @@ from gnpolyak.problem.composite import Composite, Point, composite
 from gnpolyak.problem.maps import AutodiffMap, LowRank, Map, SymmetricCP
 from gnpolyak.problem.oracles import Kernel, Products, native
 from gnpolyak.problem.penalties import L1, L2, CustomPenalty, Penalty
-from gnpolyak.problem.sensing import Entries, Identity, PowerSensing, Sensing
+from gnpolyak.problem.sensing import Entries, Identity, LinearSensing, PowerSensing, Sensing
 from gnpolyak.solve import tables
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import History, Result
@@ -42,6 +42,7 @@ __all__ = [
     "Kernel",
     "Known",
     "Level",
+    "LinearSensing",
     "LinearSolver",
     "LowRank",
     "Map",

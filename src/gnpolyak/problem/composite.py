@@ -101,13 +101,15 @@ class Composite(eqx.Module):
 
         The same program serves for all problems whose functions compute the same, on whatever numbers.
         """
-        c = self.map.settled(x)
+        c, sensing = self.map.settled(x), self.sensing
         try:
-            z = _measurements.eval_shape(Composite(c, self.penalty, self.sensing), x)
+            if sensing.needs is IMAGE:
+                sensing = sensing.settled(jax.eval_shape(c, x))
+            z = _measurements.eval_shape(Composite(c, self.penalty, sensing), x)
         except Exception:
             # Parts that do not fit each other are for `check` to name.
-            return Composite(c, self.penalty, self.sensing)
-        return Composite(c, self.penalty.settled(z), self.sensing)
+            return Composite(c, self.penalty, sensing)
+        return Composite(c, self.penalty.settled(z), sensing)
 
     @property
     def label(self) -> str:

@@ -39,5 +39,6 @@ class Products:
 def linearised(c: Map, sensing: Sensing, x: Tree) -> Products:
     """The products by autodiff."""
     z, push = jax.linearize(lambda y: sensing.measure(c, y)[0], x)
-    pull = trees.adjoint(lambda v: jax.linear_transpose(push, x)(v)[0])
+    transposed = trees.adjoint(lambda v: jax.linear_transpose(push, x)(v)[0])
+    pull = sensing.measure(c, x)[1] if sensing.own_adjoint else transposed
     return Products.of(lambda u: push(u).ravel(), lambda v: pull(v.reshape(z.shape)))

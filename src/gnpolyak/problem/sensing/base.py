@@ -38,6 +38,11 @@ class Sensing(Part):
         z, pull = jax.vjp(lambda x: self.apply(c(x)), x)
         return z, trees.adjoint(lambda v: pull(v)[0])
 
+    @property
+    def own_adjoint(self) -> bool:
+        """Whether every adjoint is to be the pullback of `measure`, and none comes from autodiff."""
+        return False
+
     def to_image(self, image: Array, v: Array) -> Array:
         """Aᵀv as an array like the image: the pullback of these measurements through the map that changes nothing."""
         return self.measure(_UNCHANGED, image)[1](v)

@@ -1,0 +1,204 @@
+"""Any linear measurements of an image: a matrix, a sparse matrix, or two functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base import arrays, tracing, trees
+from gnpolyak.base.data import Data, Function
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.maps import LowRank, Map, SymmetricCP
+from gnpolyak.problem.sensing.base import Sensing
+
+
+class Matrix(eqx.Module):
+    """A as an array, one row a measurement."""
+
+    rows: Array
+
+    def __call__(self, image: Array) -> Array:
+        return self.rows @ image.ravel()
+
+
+class Sparse(eqx.Module):
+    """A as its entries that are not zero, ordered by rows: on a GPU as on a CPU, that is all JAX needs."""
+
+    row: Array
+    column: Array
+    entry: Array
+    m: int = eqx.field(static=True)
+
+    def __call__(self, image: Array) -> Array:
+        terms = self.entry * image.ravel()[self.column]
+        return jax.ops.segment_sum(terms, self.row, self.m, indices_are_sorted=True)
+
+
+class Pair(eqx.Module):
+    """A and its adjoint as functions. Neither is differentiated: A is its own derivative."""
+
+    forward: Function
+    adjoint: Function
+
+    def __call__(self, image: Array) -> Array:
+        return _forward(self.forward, image)
+
+
+@jax.custom_jvp
+def _forward(forward: Function, image: Array) -> Array:
+    return forward(image)
+
+
+@_forward.defjvp
+def _along(primals: tuple[Function, Array], tangents: tuple[Function, Array]) -> tuple[Array, Array]:
+    forward, image = primals
+    return forward(image), forward(tangents[1])
+
+
+class LinearSensing(Sensing):
+    """A(M) = A·vec(M), any linear measurements of the image of any map that can form one.
+
+    Parameters
+    ----------
+    A : array_like, sparse matrix or pair of functions
+        One of
+
+        - an array of shape (m, size of the image) or (m, *shape of the image), a row for each measurement, which meets
+          the image in the order of ``numpy.ravel``;
+        - a matrix of ``scipy.sparse`` of shape (m, size of the image), of which only the entries are stored;
+        - ``(forward, adjoint)``, functions that JAX can trace: from an image to its measurements, and from numbers like
+          these to an array like the image. The two must be adjoint, ⟨forward(M), v⟩ = ⟨M, adjoint(v)⟩ for all M and v:
+          `gnpolyak.diagnostics.check_adjoint` and `gnpolyak.testing.check_sensing` tell. Arrays that they capture are
+          read at each solve, as they are then.
+
+    Examples
+    --------
+    >>> import numpy as np, gnpolyak as gnp
+    >>> sums = gnp.LinearSensing((lambda image: image.sum(axis=0), lambda v: v * np.ones((2, 1))))
+    >>> problem = gnp.composite(lambda x: x**2, gnp.L1(np.array([5.0])), sensing=sums)
+    >>> gnp.minimize(problem, np.array([[1.0], [2.5]])).success
+    True
+    """
+
+    operator: Matrix | Sparse | Pair
+    shape: tuple[int, ...] | None = eqx.field(static=True)
+    """That of an image; its size alone where A was a matrix, and None where it is the functions' affair."""
+
+    def __init__(self, A: Any) -> None:  # noqa: N803
+        self.operator, self.shape = _operator(A)
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Tree]]:
+        x = rng.standard_normal((4, 2)), rng.standard_normal((3, 2))
+        yield cls(rng.standard_normal((9, 12))), LowRank(), x
+        yield cls(rng.standard_normal((7, 4, 4))), SymmetricCP(2), x[0]
+        rows = rng.standard_normal((5, 4))
+        yield cls((lambda m: rows.astype(m.dtype) @ m, lambda v: rows.T.astype(v.dtype) @ v)), LowRank(), x
+
+    @property
+    def label(self) -> str:
+        kind = {Matrix: "matrix", Sparse: "sparse", Pair: "functions"}[type(self.operator)]
+        return f"LinearSensing({kind})"
+
+    def apply(self, image: Array) -> Array:
+        self._check_image(image.shape)
+        return self.operator(image)
+
+    @property
+    def own_adjoint(self) -> bool:
+        return isinstance(self.operator, Pair)
+
+    def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+        if not isinstance(self.operator, Pair):
+            return super().measure(c, x)
+        adjoint = self.operator.adjoint
+        image, pull = jax.vjp(c, x)
+        back = trees.adjoint(lambda u: pull(u)[0])
+        return self.apply(image), lambda v: back(adjoint(v).astype(image.dtype))
+
+    def _check_image(self, shape: tuple[int, ...]) -> None:
+        if isinstance(self.operator, Pair):
+            _check_pair(self.operator, shape)
+        elif self.shape not in (shape, (int(np.prod(shape)),)):
+            raise InputError(
+                given=f"a matrix for images of {_told(self.shape)} and an image of shape {shape}",
+                needed="a column of A for each entry of the image",
+                missing="equal shapes",
+                advice="give A the shape (m, *image.shape), or (m, image.size) for the raveled image",
+            )
+
+    def settled(self, at: Tree) -> Self:
+        if not isinstance(self.operator, Pair):
+            return self
+        forward = tracing.settled(self.operator.forward, at)
+        try:
+            adjoint = tracing.settled(self.operator.adjoint, jax.eval_shape(forward, at))
+        except Exception:
+            # Functions that JAX cannot trace are for `check` to name.
+            return self
+        return eqx.tree_at(lambda s: s.operator, self, Pair(forward, adjoint))
+
+
+def _operator(given: Any) -> tuple[Matrix | Sparse | Pair, tuple[int, ...] | None]:
+    if hasattr(given, "tocoo"):
+        return _sparse(given)
+    if isinstance(given, (tuple, list)) and len(given) == 2 and all(map(callable, given)):
+        none = Data.of(())
+        return Pair(Function(given[0], none), Function(given[1], none)), None
+    if callable(given):
+        raise InputError(
+            given="one function for A",
+            needed="a pair (forward, adjoint)",
+            missing="the adjoint",
+            advice="pass (forward, lambda v: jax.linear_transpose(forward, image)(v)[0])",
+        )
+    rows = arrays.as_real_array(given, "A")
+    if rows.ndim < 2:
+        raise InputError(
+            given=f"A of shape {rows.shape}",
+            needed="an array of shape (m, size of the image) or (m, *shape of the image)",
+            missing="an axis for the measurements before those of the image",
+            advice="pass A[None] for a single measurement",
+        )
+    return Matrix(rows.reshape(rows.shape[0], -1)), rows.shape[1:]
+
+
+def _sparse(given: Any) -> tuple[Sparse, tuple[int, ...]]:
+    entries = given.tocoo()
+    # A matrix's row and col; both SciPy's matrices and its arrays of two dimensions have them.
+    row, column = np.asarray(entries.row), np.asarray(entries.col)
+    order = np.lexsort((column, row))
+    with arrays.precise(True):
+        return (
+            Sparse(
+                jnp.asarray(row[order], jnp.int32),
+                jnp.asarray(column[order], jnp.int32),
+                arrays.as_real_array(np.asarray(entries.data)[order], "A"),
+                int(entries.shape[0]),
+            ),
+            (int(entries.shape[1]),),
+        )
+
+
+def _check_pair(pair: Pair, shape: tuple[int, ...]) -> None:
+    """Raise InputError unless the adjoint gives an array like the image."""
+    image = jax.ShapeDtypeStruct(shape, jnp.result_type(float))
+    back = jax.eval_shape(pair.adjoint, jax.eval_shape(pair.forward, image))
+    if back.shape != shape:
+        raise InputError(
+            given=f"an adjoint that returns shape {back.shape} for images of shape {shape}",
+            needed="an array like the image from the adjoint",
+            missing="equal shapes",
+            advice="⟨forward(M), v⟩ = ⟨M, adjoint(v)⟩ for all M and v: see gnpolyak.diagnostics.check_adjoint",
+        )
+
+
+def _told(shape: tuple[int, ...] | None) -> str:
+    return f"{shape[0]} entries" if shape is not None and len(shape) == 1 else f"shape {shape}"

@@ -8,7 +8,7 @@ from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.composite import Composite, Point, composite
 from gnpolyak.problem.maps import AutodiffMap, LowRank, Map, SymmetricCP
 from gnpolyak.problem.oracles import Kernel, Products, native
-from gnpolyak.problem.penalties import L1, L2, CustomPenalty, Penalty
+from gnpolyak.problem.penalties import L1, L2, L21, CustomPenalty, Penalty, Pinball
 from gnpolyak.problem.sensing import Entries, Identity, LinearSensing, PowerSensing, Sensing
 from gnpolyak.solve import tables
 from gnpolyak.solve.minimize import minimize
@@ -26,6 +26,7 @@ __all__ = [
     "GNP",
     "L1",
     "L2",
+    "L21",
     "LMM",
     "Auto",
     "AutodiffMap",
@@ -51,6 +52,7 @@ __all__ = [
     "MetricMethod",
     "Outlook",
     "Penalty",
+    "Pinball",
     "Point",
     "Polyak",
     "PowerSensing",

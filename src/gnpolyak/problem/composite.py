@@ -70,11 +70,19 @@ class Composite(eqx.Module):
         return self.sensing.measure(self.map, x)[0], None
 
     def linearised(self, x: Tree, kept: Any = None) -> Products:
-        """The products with AJ at x, and its adjoint, linearised once for many of them."""
+        """The products with AJ at x, and its adjoint, linearised once for many of them.
+
+        Where the penalty weighs its data they are those with the weighted rows, of which its residuals are made.
+        """
         kernel = self.kernel(x)
         if kernel is not None:
-            return kernel.linearised(self.map, self.sensing, self.penalty, x, kept)
-        return linearised(self.map, self.sensing, x)
+            return kernel.linearised(self.map, self.sensing, self.penalty, x, kept).rows(self.penalty.rows)
+        return linearised(self.map, self.sensing, x).rows(self.penalty.rows)
+
+    def changes(self, x: Tree) -> Array:
+        """A function of x whose derivative is that of the residuals, but for their sign: AJ, or its weighted rows."""
+        z = self.sensing.measure(self.map, x)[0].ravel()
+        return z if self.penalty.rows is None else self.penalty.rows(z)
 
     def kernel(self, x: Tree) -> Kernel | None:
         """The fused oracle that serves this problem at x, if there is one."""
@@ -207,7 +215,7 @@ def composite(
     if not isinstance(penalty, Penalty):
         raise InputError(
             given=f"a penalty of type {type(penalty).__name__}",
-            needed="a Penalty: L1(b), L2(b) or CustomPenalty(value, subgradient)",
+            needed="a Penalty: L1(b), L2(b), L21(b), Pinball(b, q) or CustomPenalty(value, subgradient)",
             missing="an explicit subgradient",
             advice="wrap your function as gnpolyak.CustomPenalty(value, subgradient)",
         )

@@ -98,12 +98,19 @@ def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
     res = replace(res, measurements=b.size)
     exact = corrupted(r, b)
     if res.status is not Status.NOISE and exact is not None:
-        return replace(res, outliers=exact)
+        return replace(res, outliers=_places(run.given, exact))
     if res.status not in (Status.NOISE, Status.CERTIFIED):
         return res
     sigma = noise_scale(r, trees.size(res.x))
     uncertainty = Uncertainty(run.given, res.x, sigma)
-    return replace(res, noise=sigma, uncertainty=uncertainty, outliers=np.flatnonzero(np.abs(r) > TUKEY * sigma))
+    outliers = _places(run.given, np.flatnonzero(np.abs(r) > TUKEY * sigma))
+    return replace(res, noise=sigma, uncertainty=uncertainty, outliers=outliers)
+
+
+def _places(problem: Composite, residuals: np.ndarray) -> np.ndarray:
+    """Which measurements these residuals are of: data of weight zero have none."""
+    rows = problem.penalty.rows
+    return residuals if rows is None or rows.kept is None else np.asarray(rows.kept)[residuals]
 
 
 def residuals_and_data(run: Run, res: Result) -> tuple[np.ndarray, np.ndarray]:

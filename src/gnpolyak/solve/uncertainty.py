@@ -19,7 +19,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
-from gnpolyak.steps.weighted import metric
+from gnpolyak.steps.weighted import jacobian, metric
 from gnpolyak.steps.weights import TUKEY
 
 # The relative tolerance of a system for a direction: standard errors are not asked for to more digits.
@@ -74,14 +74,13 @@ def _influence(problem: Composite, x: Tree, sigma: float) -> tuple[Array, Array]
 
 @jax.jit
 def _whole(problem: Composite, x: Tree, sigma: float) -> Array:
-    flat, unravel = trees.ravel(x)
-    jacobian = jax.jacfwd(lambda u: problem.sensing.measure(problem.map, unravel(u))[0].ravel())(flat)
+    matrix, _ = jacobian(problem, x)
     good, scale = _influence(problem, x, sigma)
-    kept = jnp.where(good[:, None], jacobian, 0.0)
+    kept = jnp.where(good[:, None], matrix, 0.0)
     column = jnp.linalg.norm(kept, axis=0)
     column = jnp.where(column > 0, column, 1.0)
     values, vectors = jnp.linalg.eigh((kept / column).T @ (kept / column))
-    seen = values > flat.size * jnp.finfo(flat.dtype).eps * jnp.max(values)
+    seen = values > matrix.shape[1] * jnp.finfo(matrix.dtype).eps * jnp.max(values)
     inverse = (vectors * jnp.where(seen, 1.0 / jnp.where(seen, values, 1.0), 0.0)) @ vectors.T
     return scale * inverse / jnp.outer(column, column)
 

@@ -82,9 +82,9 @@ def metric(problem: Composite, x: Tree) -> Callable[[Tree, Array | float], Tree]
 
 
 def jacobian(problem: Composite, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-    """AJ as a matrix, and the way back from flat variables."""
+    """AJ as a matrix, of the rows that the residuals are made of, and the way back from flat variables."""
     flat, unravel = trees.ravel(x)
-    return jax.jacfwd(lambda u: problem.sensing.measure(problem.map, unravel(u))[0].ravel())(flat), unravel
+    return jax.jacfwd(lambda u: problem.changes(unravel(u)))(flat), unravel
 
 
 def lengths(matrix: Array) -> Array:

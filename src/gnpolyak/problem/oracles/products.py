@@ -11,6 +11,7 @@ from jax import Array
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Map
+from gnpolyak.problem.penalties import Rows
 from gnpolyak.problem.sensing import Sensing
 
 
@@ -34,6 +35,12 @@ class Products:
             return pushed, pull(w * pushed)
 
         return cls(push, pull, product)
+
+    def rows(self, rows: Rows | None) -> Products:
+        """Those of the rows that a penalty's residuals are made of, RAJ: its residuals are R(b − A(c(x)))."""
+        if rows is None:
+            return self
+        return Products.of(lambda z: rows(self.push(z)), lambda v: self.pull(rows.adjoint(v)))
 
 
 def linearised(c: Map, sensing: Sensing, x: Tree) -> Products:

@@ -5,10 +5,12 @@ penalty states which element of ∂h it returns.
 """
 
 from gnpolyak.base.tables import Table
-from gnpolyak.problem.penalties.base import Penalty
+from gnpolyak.problem.penalties.base import Penalty, Rows
 from gnpolyak.problem.penalties.custom import CustomPenalty
+from gnpolyak.problem.penalties.groups import L21
 from gnpolyak.problem.penalties.norms import L1, L2
+from gnpolyak.problem.penalties.quantile import Pinball
 
-PENALTIES: Table[type[Penalty]] = Table("penalties", L1, L2, CustomPenalty)
+PENALTIES: Table[type[Penalty]] = Table("penalties", L1, L2, L21, Pinball, CustomPenalty)
 
-__all__ = ["L1", "L2", "PENALTIES", "CustomPenalty", "Penalty"]
+__all__ = ["L1", "L2", "L21", "PENALTIES", "CustomPenalty", "Penalty", "Pinball", "Rows"]

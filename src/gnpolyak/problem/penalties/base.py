@@ -3,10 +3,59 @@
 from __future__ import annotations
 
 import abc
+from typing import Any
 
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from gnpolyak.base.arrays import as_real_array, is_traced
+from gnpolyak.base.errors import InputError
 from gnpolyak.problem.capabilities import RESIDUALS, Part
+
+
+class Rows(eqx.Module):
+    """The measurements that count, each times its weight: a linear map of flat measurements, and its adjoint.
+
+    Those of weight zero are left out rather than multiplied by it: a datum that is to be ignored has no say in a median
+    either.
+    """
+
+    weights: Array
+    """One for each measurement, flat."""
+    kept: Array | None
+    """Where they are positive; None where all are."""
+
+    @classmethod
+    def of(cls, weights: Any, shape: tuple[int, ...]) -> Rows:
+        """Those of non-negative weights, one for each datum."""
+        checked = _weights(weights, shape).ravel()
+        zero = False if is_traced(checked) else bool(np.any(np.asarray(checked) == 0))
+        return cls(checked, jnp.asarray(np.flatnonzero(np.asarray(checked)), jnp.int32) if zero else None)
+
+    def __call__(self, z: Array) -> Array:
+        return self.weights * z if self.kept is None else self.weights[self.kept] * z[self.kept]
+
+    def adjoint(self, v: Array) -> Array:
+        """The numbers v, each times its weight and at the place of its measurement."""
+        if self.kept is None:
+            return self.weights * v
+        return jnp.zeros_like(self.weights).at[self.kept].set(self.weights[self.kept] * v)
+
+
+def _weights(given: Any, shape: tuple[int, ...]) -> Array:
+    weights = as_real_array(given, "weights")
+    if weights.shape != shape or not (is_traced(weights) or bool(np.all(np.asarray(weights) >= 0))):
+        raise InputError(
+            given=f"weights of shape {weights.shape} for data of shape {shape}"
+            if weights.shape != shape
+            else f"weights of which the smallest is {float(np.min(np.asarray(weights)))}",
+            needed="a number of at least 0 for each datum",
+            missing="as many of them" if weights.shape != shape else "a sign that a convex penalty can have",
+            advice="pass weights like b, larger for data that are trusted more, and 0 for those to be ignored",
+        )
+    return weights
 
 
 class Penalty(Part):
@@ -26,8 +75,13 @@ class Penalty(Part):
         return None
 
     def residuals(self, z: Array) -> Array:
-        """b − z, for a penalty that is the sum of the sizes of its entries."""
+        """b − z, for a penalty that is the sum of the sizes of its entries; with `rows`, those of b − z."""
         raise self.lacking(RESIDUALS)
+
+    @property
+    def rows(self) -> Rows | None:
+        """What of the measurements the residuals are made of; None for all of them, as they are."""
+        return None
 
     def scale(self) -> Array | float:
         """The size of the numbers whose differences make up h: rounding in h is eps times this."""

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.arrays import as_real_array
+from gnpolyak.base.arrays import as_real_array, precise
 from gnpolyak.base.errors import InputError
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
-from gnpolyak.problem.penalties.base import Penalty
+from gnpolyak.problem.penalties.base import Penalty, Rows
 
 
-class _Norm(Penalty):
-    """h(z) = ‖z − b‖ for some norm."""
+class Norm(Penalty):
+    """h(z) = ‖z − b‖ for some norm, or what is a norm but for symmetry."""
 
     b: Array
 
@@ -46,49 +46,93 @@ class _Norm(Penalty):
             )
 
 
-class L1(_Norm):
-    """Least absolute deviations, h(z) = ‖z − b‖₁: exact in the face of gross outliers in b.
+class L1(Norm):
+    """Least absolute deviations, h(z) = Σ wᵢ |zᵢ − bᵢ|: exact in the face of gross outliers in b.
 
-    The subgradient is sign(z − b), with 0 at a residual that is exactly zero.
+    The subgradient is wᵢ sign(zᵢ − bᵢ), with 0 at a residual that is exactly zero.
 
     Parameters
     ----------
     b : array_like
         The data.
+    weights : array_like, optional
+        wᵢ ≥ 0, of the shape of b, such as 1/σᵢ for data of unequal noise; 1 by default. Data of weight 0 are ignored.
+        Noise, where a solve ends in it, is then that of wᵢ (bᵢ − zᵢ).
     """
+
+    scaling: Rows | None
+
+    def __init__(self, b: Any, weights: Any | None = None) -> None:
+        super().__init__(b)
+        self.scaling = None if weights is None else Rows.of(weights, self.b.shape)
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
+        yield from super().examples(rng)
+        yield cls(rng.standard_normal((3, 4)), weights=rng.integers(0, 3, (3, 4)).astype(float)), (3, 4)
 
     @property
     def offers(self) -> frozenset[Capability]:
         return frozenset({RESIDUALS})
 
+    @property
+    def rows(self) -> Rows | None:
+        return self.scaling
+
     def residuals(self, z: Array) -> Array:
-        return self.b - z
+        return self.b - z if self.scaling is None else self.scaling((self.b - z).ravel())
 
     def value(self, z: Array) -> Array:
-        return jnp.sum(jnp.abs(z - self.b))
+        return jnp.sum(jnp.abs(self.residuals(z)))
 
     def subgradient(self, z: Array) -> Array:
-        return jnp.sign(z - self.b)
+        sign = jnp.sign(z - self.b)
+        return sign if self.scaling is None else self.scaling.weights.reshape(z.shape) * sign
 
 
-class L2(_Norm):
-    """The unsquared Euclidean norm, h(z) = ‖z − b‖₂: sharp where the squared norm is flat.
+class L2(Norm):
+    """The unsquared Euclidean norm, h(z) = (Σ wᵢ (zᵢ − bᵢ)²)^½: sharp where the squared norm is flat.
 
-    The subgradient is (z − b)/‖z − b‖₂, and 0 where z = b.
+    The subgradient is wᵢ (zᵢ − bᵢ)/h(z), and 0 where h(z) = 0.
 
     Parameters
     ----------
     b : array_like
         The data.
+    weights : array_like, optional
+        wᵢ ≥ 0, of the shape of b, such as 1/σᵢ² for data of unequal noise; 1 by default. Data of weight 0 are ignored.
     """
 
+    roots: Array | None
+    """The square roots of the weights."""
+
+    def __init__(self, b: Any, weights: Any | None = None) -> None:
+        super().__init__(b)
+        with precise(True):
+            self.roots = (
+                None if weights is None else jnp.sqrt(Rows.of(weights, self.b.shape).weights).reshape(self.b.shape)
+            )
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
+        yield from super().examples(rng)
+        yield cls(rng.standard_normal((3, 4)), weights=rng.integers(0, 3, (3, 4)).astype(float)), (3, 4)
+
+    def _residuals(self, z: Array) -> Array:
+        return z - self.b if self.roots is None else self.roots * (z - self.b)
+
     def value(self, z: Array) -> Array:
-        residual = z - self.b
-        largest = jnp.max(jnp.abs(residual), initial=0.0)
-        safe = jnp.where(largest == 0, 1.0, largest)
-        # Scaled by the largest entry, so that tiny residuals do not underflow when squared.
-        return largest * jnp.sqrt(jnp.sum((residual / safe) ** 2))
+        return lengths(self._residuals(z), tuple(range(z.ndim))).reshape(())
 
     def subgradient(self, z: Array) -> Array:
         norm = self.value(z)
-        return (z - self.b) / jnp.where(norm == 0, 1.0, norm)
+        v = self._residuals(z) / jnp.where(norm == 0, 1.0, norm)
+        return v if self.roots is None else self.roots * v
+
+
+def lengths(residual: Array, axis: tuple[int, ...]) -> Array:
+    """Euclidean norms along some axes, which stay, of length 1."""
+    largest = jnp.max(jnp.abs(residual), axis=axis, keepdims=True, initial=0.0)
+    safe = jnp.where(largest == 0, 1.0, largest)
+    # Scaled by the largest entry, so that tiny residuals do not underflow when squared.
+    return largest * jnp.sqrt(jnp.sum((residual / safe) ** 2, axis=axis, keepdims=True))

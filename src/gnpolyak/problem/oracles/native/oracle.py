@@ -22,7 +22,7 @@ class PowerL1(Kernel):
     """Passes over the rows p, and q where there is one, in C++ on a CPU; XLA wherever else the program is sent."""
 
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Array) -> bool:
-        return supports(sensing.p, sensing.q, x, penalty.b)
+        return penalty.rows is None and supports(sensing.p, sensing.q, x, penalty.b)
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
         return _evaluate(sensing, c, penalty, x)

@@ -1,0 +1,57 @@
+"""The penalty whose minimisers are quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base.arrays import as_real_array
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_real
+from gnpolyak.problem.penalties.base import Penalty
+from gnpolyak.problem.penalties.norms import Norm
+
+
+class Pinball(Norm):
+    """The quantile loss, h(z) = Σ max(q (bᵢ − zᵢ), (q − 1)(bᵢ − zᵢ)): a share q of the data ends below the fit.
+
+    The subgradient is −q where bᵢ > zᵢ, 1 − q where bᵢ < zᵢ, and 0 at a residual that is exactly zero.
+
+    Parameters
+    ----------
+    b : array_like
+        The data.
+    quantile : float
+        q, between 0 and 1; ½ gives half of `L1`.
+    """
+
+    quantile: Array
+
+    def __init__(self, b: Any, quantile: float) -> None:
+        super().__init__(b)
+        if not (is_real(quantile) and 0 < quantile < 1):
+            raise InputError(
+                given=f"quantile={quantile!r}",
+                needed="a number strictly between 0 and 1",
+                missing="a share of the data that can lie below the fit",
+                advice="pass 0.5 for the median, 0.9 for what nine of ten data stay below",
+            )
+        # An array rather than a constant, so that another quantile is no other program.
+        self.quantile = as_real_array(np.asarray(quantile, np.dtype(self.b.dtype)), "quantile")
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
+        for quantile in (0.5, 0.9):
+            yield cls(rng.standard_normal(7), quantile), (7,)
+
+    def value(self, z: Array) -> Array:
+        r = self.b - z
+        return jnp.sum(jnp.maximum(self.quantile * r, (self.quantile - 1) * r))
+
+    def subgradient(self, z: Array) -> Array:
+        r = self.b - z
+        return jnp.where(r > 0, -self.quantile, jnp.where(r < 0, 1 - self.quantile, jnp.zeros_like(r)))

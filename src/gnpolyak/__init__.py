@@ -9,7 +9,7 @@ from gnpolyak.problem.composite import Composite, Point, composite
 from gnpolyak.problem.maps import AutodiffMap, LowRank, Map, SymmetricCP
 from gnpolyak.problem.oracles import Kernel, Products, native
 from gnpolyak.problem.penalties import L1, L2, L21, CustomPenalty, Penalty, Pinball
-from gnpolyak.problem.sensing import Entries, Identity, LinearSensing, PowerSensing, Sensing
+from gnpolyak.problem.sensing import BilinearSensing, Entries, Identity, LinearSensing, PowerSensing, Sensing
 from gnpolyak.solve import tables
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import History, Result
@@ -30,6 +30,7 @@ __all__ = [
     "LMM",
     "Auto",
     "AutodiffMap",
+    "BilinearSensing",
     "Capability",
     "Composite",
     "CustomPenalty",

@@ -12,6 +12,7 @@ from jax import Array
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import (
+    BILINEAR_FORMS,
     CURVATURE,
     DISTANCE,
     ENTRIES,
@@ -91,6 +92,10 @@ class Map(Part):
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:
         """The values ⟨c(x), p^⊗n⟩ for each row p, and the pullback of a vector of their weights to x."""
         raise self.lacking(POWER_FORMS)
+
+    def bilinear_forms(self, x: Tree, left: Array, right: Array) -> tuple[Array, Callable[[Array], Tree]]:
+        """The values pᵀ c(x) q for each row p of `left` and q of `right`, and the pullback of their weights to x."""
+        raise self.lacking(BILINEAR_FORMS)
 
     def gauge(self, x: Tree, rng: np.random.Generator) -> Tree:
         """Another variable with the image of x, drawn from those that the map's symmetry gives."""

@@ -35,9 +35,8 @@ class LowRank(Map):
 
     @property
     def offers(self) -> frozenset[can.Capability]:
-        return frozenset(
-            {can.IMAGE, can.ENTRIES, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE, can.COLUMNS}
-        )
+        own = {can.IMAGE, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE, can.COLUMNS}
+        return frozenset(own | {can.ENTRIES, can.BILINEAR_FORMS})
 
     def check(self, x: Tree) -> None:
         shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in x] if isinstance(x, (tuple, list)) else []
@@ -89,6 +88,11 @@ class LowRank(Map):
         left = jnp.linalg.qr(jnp.concatenate([x[0], y[0]], axis=1), mode="r")
         right = jnp.linalg.qr(jnp.concatenate([x[1], -jnp.asarray(y[1])], axis=1), mode="r")
         return jnp.linalg.norm(left @ right.T)
+
+    def bilinear_forms(self, x: Pair, left: Array, right: Array) -> tuple[Array, Callable[[Array], Pair]]:
+        """Σⱼ (pᵢᵀuⱼ)(qᵢᵀvⱼ), from the factors."""
+        y, t = left @ x[0], right @ x[1]
+        return jnp.sum(y * t, axis=1), lambda w: (left.T @ (w[:, None] * t), right.T @ (w[:, None] * y))
 
     def gauge(self, x: Pair, rng: np.random.Generator) -> Pair:
         g = np.linalg.qr(rng.standard_normal((x[0].shape[1],) * 2))[0]

@@ -2,17 +2,19 @@
 
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.sensing.base import Sensing
+from gnpolyak.problem.sensing.bilinear import BilinearSensing
 from gnpolyak.problem.sensing.entries import Entries
 from gnpolyak.problem.sensing.identity import Identity
 from gnpolyak.problem.sensing.linear import LinearSensing
 from gnpolyak.problem.sensing.power import PowerSensing, Whitened
 
 SENSING: Table[type[Sensing]] = Table(
-    "measurements", Identity, Entries, LinearSensing, PowerSensing, Whitened
+    "measurements", Identity, Entries, LinearSensing, BilinearSensing, PowerSensing, Whitened
 )
 
 __all__ = [
     "SENSING",
+    "BilinearSensing",
     "Entries",
     "Identity",
     "LinearSensing",

@@ -47,7 +47,7 @@ class PowerSensing(Sensing):
     storage: np.dtype | None = eqx.field(static=True)
 
     def __init__(self, p: Any, q: Any | None = None, storage: Any = None) -> None:
-        self.storage = None if storage is None else _floating(storage)
+        self.storage = None if storage is None else floating(storage)
         self.p = self._stored(arrays.as_real_array(p, "p"))
         self.q = None if q is None else self._stored(arrays.as_real_array(q, "q"))
         if self.p.ndim != 2 or (self.q is not None and self.p.shape != self.q.shape):
@@ -137,7 +137,8 @@ class Whitened(Sensing):
         self.rows.check(x)
 
 
-def _floating(storage: Any) -> np.dtype:
+def floating(storage: Any) -> np.dtype:
+    """The dtype that rows are to be stored in."""
     dtype = np.dtype(storage)
     if dtype not in (np.float32, np.float64):
         raise InputError(

@@ -4,12 +4,13 @@ It is optional: without it XLA computes the same numbers. `status` says whether 
 `describe` says so in words.
 """
 
-from gnpolyak.problem.oracles.native import entries, oracle
+from gnpolyak.problem.oracles.native import bilinear, entries, oracle
 from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, read_once, supports
 from gnpolyak.problem.oracles.native.library import Availability, describe, set_num_threads, status
 
 __all__ = [
     "Availability",
+    "bilinear",
     "describe",
     "entries",
     "oracle",

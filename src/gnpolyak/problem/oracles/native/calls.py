@@ -15,7 +15,7 @@ from jax import Array
 from gnpolyak.problem.oracles.native.library import load, required
 
 # Stored and computed dtypes → the kernel that serves them.
-_KINDS = {
+KERNEL_KINDS = {
     (np.dtype(np.float64), np.dtype(np.float64)): "f64",
     (np.dtype(np.float32), np.dtype(np.float32)): "f32",
     (np.dtype(np.float32), np.dtype(np.float64)): "mixed",
@@ -24,7 +24,7 @@ _KINDS = {
 
 def supports(p: Array, q: Array | None, x: Array, b: Array) -> bool:
     """Tell whether the passes can serve rows and arithmetic of these dtypes on a CPU of this process."""
-    known = (np.dtype(p.dtype), np.dtype(x.dtype)) in _KINDS and b.dtype == x.dtype
+    known = (np.dtype(p.dtype), np.dtype(x.dtype)) in KERNEL_KINDS and b.dtype == x.dtype
     library, _ = load()
     return known and library is not None and (q is None or q.dtype == p.dtype) and p.shape[1] > 0 and x.shape[1] > 0
 
@@ -101,7 +101,7 @@ def _pass(
     name: str, p: Array, q: Array | None, operands: tuple[Array, ...], shapes: tuple[tuple[int, ...], ...], **order: Any
 ) -> tuple[Array, Array]:
     dtype = operands[-1].dtype
-    kind = _KINDS[np.dtype(p.dtype), np.dtype(dtype)]
+    kind = KERNEL_KINDS[np.dtype(p.dtype), np.dtype(dtype)]
     # The room for partial sums is a result rather than an allocation, so that XLA reuses it from one step to the next.
     room = required().gnpolyak_scratch(kind.encode(), *p.shape, shapes[-1][-1], name != "forms")
     results = [jax.ShapeDtypeStruct(shape, dtype) for shape in (*shapes, (room,))]

@@ -26,7 +26,8 @@ class EntriesL1(Kernel):
 
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> bool:
         same = {np.dtype(each.dtype) for each in (*x, penalty.b)}
-        return sensing.sweep is not None and len(same) == 1 and same <= set(_KINDS) and load()[0] is not None
+        known = len(same) == 1 and same <= set(_KINDS)
+        return sensing.sweep is not None and penalty.rows is None and known and load()[0] is not None
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> tuple[Array, Pair]:
         return _evaluate(sensing, c, penalty, x)

@@ -117,9 +117,17 @@ constexpr Kernel<S, T> passes() {
 }
 
 }  // namespace
+}  // namespace GNPOLYAK_ISA
+}  // namespace gnpolyak
+
+#include "bilinear_pass.hpp"
+
+namespace gnpolyak {
+namespace GNPOLYAK_ISA {
 
 extern const Kernels kernels = {
     GNPOLYAK_NAME, passes<double, double>(), passes<float, float>(), passes<float, double>(), read,
+    &bilinear_kernels,
 };
 
 }  // namespace GNPOLYAK_ISA

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 
+#include "bilinear.hpp"
+
 namespace gnpolyak {
 
 // The shape of a problem and the widths its buffers are laid out with.
@@ -77,6 +79,7 @@ struct Kernels {
   Kernel<float, double> mixed;
   // Reads `count` bytes (rounded down to whole vectors) as fast as memory gives them; the sum keeps it honest.
   double (*read)(const void* data, std::size_t count);
+  const BilinearKernels* bilinear;
 };
 
 #define GNPOLYAK_DECLARE(isa) \

@@ -15,9 +15,9 @@ from gnpolyak.base.numbers import require_whole
 from gnpolyak.problem.oracles.native.build import HERE, LIBRARY, NOTE
 
 PASSES, KINDS = ("l1", "forms", "product"), ("f64", "f32", "mixed")
-ENTRY_PASSES = ("l1", "values", "product")
+MEASUREMENTS, ENTRY_PASSES = ("power", "bilinear"), ("l1", "values", "product")
 TARGETS = (
-    *(f"gnpolyak_power_{name}_{kind}" for name in PASSES for kind in KINDS),
+    *(f"gnpolyak_{family}_{name}_{kind}" for family in MEASUREMENTS for name in PASSES for kind in KINDS),
     *(f"gnpolyak_entries_{name}_{kind}" for name in ENTRY_PASSES for kind in ("f64", "f32")),
     "gnpolyak_read_once",
 )
@@ -103,6 +103,8 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
     library.gnpolyak_scratch.restype = ctypes.c_size_t
     library.gnpolyak_entries_scratch.argtypes = [ctypes.c_bool, *[ctypes.c_size_t] * 4, *[ctypes.c_bool] * 2]
     library.gnpolyak_entries_scratch.restype = ctypes.c_size_t
+    library.gnpolyak_bilinear_scratch.argtypes = [ctypes.c_char_p, *[ctypes.c_size_t] * 4, ctypes.c_bool]
+    library.gnpolyak_bilinear_scratch.restype = ctypes.c_size_t
     library.gnpolyak_instruction_set.restype = ctypes.c_char_p
     library.gnpolyak_set_threads.argtypes = [ctypes.c_int]
     library.gnpolyak_get_threads.restype = ctypes.c_int

@@ -141,3 +141,5 @@ int gnpolyak_get_threads() { return gnpolyak::thread_limit.load(); }
 }
 
 #pragma GCC visibility pop
+
+#include "bilinear_sweep.hpp"

@@ -1,0 +1,77 @@
+"""Bilinear measurements of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self
+
+import equinox as eqx
+import numpy as np
+from jax import Array
+
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import BILINEAR_FORMS, Capability
+from gnpolyak.problem.maps import LowRank, Map
+from gnpolyak.problem.sensing.base import Sensing
+from gnpolyak.problem.sensing.power import floating
+
+
+class BilinearSensing(Sensing):
+    """A(M)ᵢ = pᵢᵀ M qᵢ: measurements by matrices of rank one.
+
+    On c(U, V) = UVᵀ this is Σⱼ (pᵢᵀuⱼ)(qᵢᵀvⱼ), and the matrix M is never formed. With rank one it is blind
+    deconvolution, bᵢ = ⟨pᵢ, u⟩⟨qᵢ, v⟩. With the L1 penalty, on a CPU, the whole oracle is one pass over the rows in
+    compiled C++ (`gnpolyak.native`), where that is installed, and so is a product with the Jacobian and its adjoint.
+
+    Parameters
+    ----------
+    p : array_like
+        Matrix of shape (m, d₁), one measurement vector a row.
+    q : array_like
+        Matrix of shape (m, d₂).
+    storage : dtype, optional
+        As for `PowerSensing`: keep the rows in this dtype whatever the arithmetic is done in.
+    """
+
+    needs: ClassVar[Capability] = BILINEAR_FORMS
+    p: Array
+    q: Array
+    storage: np.dtype | None = eqx.field(static=True)
+
+    def __init__(self, p: Any, q: Any, storage: Any = None) -> None:
+        self.storage = None if storage is None else floating(storage)
+        self.p, self.q = (self._stored(arrays.as_real_array(rows, name)) for rows, name in ((p, "p"), (q, "q")))
+        if self.p.ndim != 2 or self.q.ndim != 2 or self.p.shape[0] != self.q.shape[0]:
+            raise InputError(
+                given=f"p of shape {self.p.shape} and q of shape {self.q.shape}",
+                needed="matrices p of shape (m, d₁) and q of shape (m, d₂)",
+                missing="as many rows in both",
+                advice="give one row of p and one row of q to each measurement",
+            )
+
+    def _stored(self, rows: Array) -> Array:
+        return rows if self.storage is None else arrays.cast(rows, self.storage)
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
+        for d1, d2, r in ((5, 4, 2), (9, 3, 1), (2, 11, 7)):
+            rows = rng.standard_normal((13, d1)), rng.standard_normal((13, d2))
+            yield cls(*rows), LowRank(), (rng.standard_normal((d1, r)), rng.standard_normal((d2, r)))
+
+    def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+        return c.bilinear_forms(x, self.p.astype(x[0].dtype), self.q.astype(x[1].dtype))
+
+    def cast(self, dtype: np.dtype) -> Self:
+        return self if self.storage is not None else super().cast(dtype)
+
+    def check(self, x: Tree) -> None:
+        given, needed = (x[0].shape[0], x[1].shape[0]), (self.p.shape[1], self.q.shape[1])
+        if given != needed:
+            raise InputError(
+                given=f"factors with {given[0]} and {given[1]} rows and measurement vectors of lengths {needed}",
+                needed="measurement vectors as long as the factors' columns",
+                missing="equal dimensions d₁ and d₂",
+                advice="check that p has shape (m, d₁), q (m, d₂), and x0 is (U, V) with d₁ and d₂ rows",
+            )

@@ -13,6 +13,7 @@ from jax import Array
 
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.maps import AutodiffMap, Map
 from gnpolyak.problem.oracles import KERNELS, Kernel, Products, linearised
 from gnpolyak.problem.penalties import Penalty

@@ -1,9 +1,20 @@
 """Starting points: near a known truth, or from the data alone."""
 
-from gnpolyak.starts import low_rank
+from gnpolyak.starts import bilinear, low_rank
 from gnpolyak.starts.near import near
 from gnpolyak.starts.power.larger import larger
 from gnpolyak.starts.power.spectral import WeakStartWarning, estimate_rank, spectral
 from gnpolyak.starts.table import LARGER, STARTS, row_for
 
-__all__ = ["LARGER", "STARTS", "WeakStartWarning", "estimate_rank", "larger", "low_rank", "near", "row_for", "spectral"]
+__all__ = [
+    "LARGER",
+    "STARTS",
+    "WeakStartWarning",
+    "bilinear",
+    "estimate_rank",
+    "larger",
+    "low_rank",
+    "near",
+    "row_for",
+    "spectral",
+]

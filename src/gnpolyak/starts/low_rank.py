@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
@@ -51,30 +52,60 @@ def larger(problem: Composite, x: Tree | None = None, *, seed: int = 0) -> Tree 
     pair of numpy.ndarray or None
         In the problem's floating type; None where nothing is left to explain, or the rank is full.
     """
+    u, v, place = opened(problem, x, _shape(problem))
+    left = unexplained(problem, (u, v), place, first=x is None)
+    if left is None:
+        return None
+    first, value, second = leading_pair(_matrix(problem, left[1]), seed)
+    return placed(u, v, place, np.sqrt(value) * first, np.sqrt(value) * second)
+
+
+def opened(problem: Composite, x: Tree | None, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, int]:
+    """The factors so far, and the first column that is zero in both; none for a first factor."""
     problem.penalty.require(RESIDUALS, "a start from the data", "pass x0")
     dtype = arrays.working_dtype(problem)
-    shape = _shape(problem)
     u, v = (np.zeros((d, 1), dtype) for d in shape) if x is None else (np.array(each) for each in x)
     used = np.flatnonzero(np.any(u != 0, axis=0) | np.any(v != 0, axis=0))
-    place = int(used.max()) + 1 if used.size else 0
+    return u, v, int(used.max()) + 1 if used.size else 0
+
+
+def unexplained(
+    problem: Composite, x: tuple[np.ndarray, np.ndarray], place: int, *, first: bool
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The residuals of x, 0 for data of weight zero, and the same cut at two standard deviations.
+
+    None where nothing is left to explain, or the rank is full. `first` is whether there is no factor yet: then data
+    without a signal are an error.
+    """
+    dtype = arrays.working_dtype(problem)
     with arrays.computing_in(dtype):
-        r, b = map(np.asarray, _residuals(problem.cast(dtype), (jnp.asarray(u), jnp.asarray(v))))
-    size, datum = (float(np.median(np.abs(each))) for each in (r, b))
-    if place >= min(shape) or size <= _ROUNDING * float(np.finfo(dtype).eps) * datum:
-        if x is None:
+        r, b, kept = map(np.asarray, _residuals(problem.cast(dtype), jax.tree.map(jnp.asarray, x)))
+    size, datum = (float(np.median(np.abs(each[kept]))) for each in (r, b))
+    if place >= min(len(x[0]), len(x[1])) or size <= _ROUNDING * float(np.finfo(dtype).eps) * datum:
+        if first:
             raise _silent(b)
         return None
-    left, value, right = leading_pair(_matrix(problem, np.clip(r, -_CUT * size, _CUT * size)), seed)
+    # What is ignored is unseen, and the rest stands for it.
+    return r, np.clip(r, -_CUT * size, _CUT * size) / np.mean(kept)
+
+
+def placed(u: np.ndarray, v: np.ndarray, place: int, left: np.ndarray, right: np.ndarray) -> Tree:
+    """The factors with these two vectors for the column `place`, which may be the next one."""
     if place == u.shape[1]:
-        u, v = (np.column_stack([each, np.zeros(len(each), dtype)]) for each in (u, v))
-    u[:, place], v[:, place] = np.sqrt(value) * left, np.sqrt(value) * right
+        u, v = (np.column_stack([each, np.zeros(len(each), each.dtype)]) for each in (u, v))
+    u[:, place], v[:, place] = left, right
     return u, v
 
 
 @eqx.filter_jit
-def _residuals(problem: Composite, x: Tree) -> tuple[Array, Array]:
+def _residuals(problem: Composite, x: Tree) -> tuple[Array, Array, Array]:
+    """b − A(c(x)) and b without their weights, each at its place, and where they count."""
     z = problem.measure(x)
-    return problem.penalty.residuals(z), problem.penalty.residuals(jnp.zeros_like(z))
+    both, rows = [problem.penalty.residuals(each) for each in (z, jnp.zeros_like(z))], problem.penalty.rows
+    if rows is None:
+        return both[0], both[1], jnp.ones(z.shape, bool)
+    r, b = (rows.unweighted(each).reshape(z.shape) for each in both)
+    return r, b, (rows.weights > 0).reshape(z.shape)
 
 
 def _shape(problem: Any) -> tuple[int, int]:

@@ -43,6 +43,12 @@ class Rows(eqx.Module):
             return self.weights * v
         return jnp.zeros_like(self.weights).at[self.kept].set(self.weights[self.kept] * v)
 
+    def unweighted(self, v: Array) -> Array:
+        """The numbers v, each divided by its weight and at the place of its measurement."""
+        if self.kept is None:
+            return v / jnp.where(self.weights > 0, self.weights, 1.0)
+        return jnp.zeros_like(self.weights).at[self.kept].set(v / self.weights[self.kept])
+
 
 def _weights(given: Any, shape: tuple[int, ...]) -> Array:
     weights = as_real_array(given, "weights")

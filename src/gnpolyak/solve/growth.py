@@ -12,7 +12,7 @@ import numpy as np
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import COLUMNS, RESIDUALS
-from gnpolyak.solve.finish import STOPPED, corrupted, noise_scale, residuals_and_data
+from gnpolyak.solve.finish import EXACT, STOPPED, corrupted, noise_scale, residuals_and_data
 from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
 from gnpolyak.starts import LARGER, row_for
@@ -67,7 +67,10 @@ def _explained(run: Run, res: Result) -> bool:
     """Whether nothing is left to explain, or nothing more is to be done."""
     if res.status in STOPPED or not np.isfinite(res.value) or not run.given.penalty.has(RESIDUALS):
         return True
-    return corrupted(*residuals_and_data(run, res)) is not None
+    r, b = residuals_and_data(run, res)
+    # Outliers that are far away are apart from the others long before those are explained.
+    scale = np.median(np.abs(b)) or np.max(np.abs(b), initial=0.0)
+    return bool(np.median(np.abs(r)) <= EXACT * scale) and corrupted(r, b) is not None
 
 
 def _explains_more(run: Run, more: Result, res: Result) -> bool:

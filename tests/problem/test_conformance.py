@@ -1,6 +1,7 @@
 """Every entry of every table passes the conformance suite; a new one is tried by being registered."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -53,6 +54,21 @@ def test_kernels(example):
     if not kernel.serves(image, operator, problem.penalty, x):
         pytest.skip("the kernel does not serve this example here")
     gnp.testing.check_kernel(problem, x)
+
+
+@pytest.mark.parametrize("example", list(fused()))
+def test_kernels_serve_weighted_data_rightly_or_not_at_all(example):
+    operator, image, x, penalty = example
+    if penalty is not gnp.L1:
+        pytest.skip("a penalty without weights")
+    with jax.enable_x64(True):
+        z, pullback = operator.measure(image, jax.tree.map(jnp.asarray, x))
+        w, b = np.resize([2.0, 0.0, 0.5], z.shape), np.asarray(z) + np.resize([0.7, -0.4, 0.3, -0.2], z.shape)
+        point = gnp.composite(image, gnp.L1(b, weights=w), sensing=operator).evaluate(jax.tree.map(jnp.asarray, x))
+        expected = pullback(jnp.asarray(w * np.sign(np.asarray(z) - b)))
+        assert float(point.value) == pytest.approx(np.sum(w * np.abs(np.asarray(z) - b)), rel=1e-12)
+        for found, right in zip(jax.tree.leaves(point.subgradient), jax.tree.leaves(expected), strict=True):
+            assert np.allclose(found, right, rtol=1e-10, atol=1e-12)
 
 
 def four_parts(error):

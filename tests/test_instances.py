@@ -86,3 +86,30 @@ def test_recovery_error_against_formed_images():
     image, truth = case.x0 @ case.x0.T, case.truth @ case.truth.T
     expected = np.linalg.norm(image - truth) / np.linalg.norm(truth)
     assert case.recovery_error(case.x0) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "m"),
+    [
+        (lambda **more: gnp.instances.bilinear_sensing(d1=9, d2=12, r=3, kappa=4.0, **more), 8 * 3 * 21),
+        (lambda **more: gnp.instances.blind_deconvolution(d=9, **more), 16 * 9),
+    ],
+    ids=["bilinear_sensing", "blind_deconvolution"],
+)
+def test_bilinear_instances(make, m):
+    case, clean = make(p_fail=0.25, seed=5), make(p_fail=0.0, seed=5)
+    p, q, b = (np.asarray(a) for a in (case.problem.sensing.p, case.problem.sensing.q, case.problem.penalty.b))
+    assert p.shape[0] == q.shape[0] == case.settings["m"] == m
+    matrix = case.truth[0] @ case.truth[1].T
+    r = case.truth[0].shape[1]
+    assert np.allclose(np.linalg.svd(matrix)[1][:r], np.linspace(1, 0.25, 3)[:r])
+    bad = np.abs(b - np.einsum("ij,jk,ik->i", p, matrix, q)) > 1e-9
+    assert 0.15 < bad.mean() < 0.35
+    assert case.target == pytest.approx(np.sum(np.abs(b - np.einsum("ij,jk,ik->i", p, matrix, q))), rel=1e-9)
+    for x0, truth in zip(case.x0, case.truth, strict=True):
+        assert np.linalg.norm(x0 - truth) == pytest.approx(0.1 * np.linalg.norm(truth))
+    assert np.array_equal(p, clean.problem.sensing.p)
+    assert np.array_equal(b[~bad], np.asarray(clean.problem.penalty.b)[~bad])
+    assert np.array_equal(make(p_fail=0.25, seed=5).problem.penalty.b, b)
+    with pytest.raises(gnp.InputError, match="m=0"):
+        make(m=0)

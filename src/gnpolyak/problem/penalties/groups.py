@@ -45,7 +45,6 @@ class L21(Norm):
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
-        yield cls(rng.standard_normal((4, 3))), (4, 3)
         yield cls(rng.standard_normal((3, 2, 2)), axis=(1, 2)), (3, 2, 2)
         yield cls(rng.standard_normal(7), groups=[3, 1, 3, 3, 9, 1, 1]), (7,)
 

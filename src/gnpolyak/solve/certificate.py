@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import TILT
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.dual import Dual, of_the_l1_problem, smallest
 from gnpolyak.steps.weighted import is_small
@@ -67,11 +68,15 @@ class Certificate:
 
 
 def certify(problem: Composite, x: Tree, tol: float = 0.0, budget: int = _NO_LIMIT) -> Certificate:
-    """The certificate of a point, for a problem whose parts were cast and whose penalty offers `RESIDUALS`.
+    """The certificate of a point, for a problem whose parts were cast and whose penalty offers `RESIDUALS` or `TILT`.
+
+    With `TILT` the Jacobian is formed.
 
     Residuals up to tol of a typical datum count as zero, and those at rounding in any case; what that may hide is in
     the bound on the gain. `budget` is the most products it may take, at least `LEAST`.
     """
+    if problem.penalty.has(TILT):
+        return _told(of_the_l1_problem(problem, x, tol))
     told = _told(smallest(problem, x, tol, budget))
     if told.holds or not is_small(problem, x) or told.products >= budget:
         return told

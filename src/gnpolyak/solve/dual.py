@@ -85,7 +85,8 @@ def _split(problem: Composite, x: Tree, tol: Array | float) -> _Data:
     r = problem.penalty.residuals(z).ravel()
     unit = typical(data(problem, x))
     eps, value = jnp.finfo(r.dtype).eps, problem.penalty.value(z)
-    adds_up = jnp.abs(jnp.sum(jnp.abs(r)) - value) <= jnp.sqrt(eps) * jnp.maximum(value, unit)
+    told = jnp.sum(jnp.abs(r)) if problem.penalty.tilt is None else jnp.sum(jnp.abs(r) + problem.penalty.tilt * r)
+    adds_up = jnp.abs(told - value) <= jnp.sqrt(eps) * jnp.maximum(value, unit)
     return _Data(r, jnp.abs(r) <= jnp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up)
 
 
@@ -104,12 +105,13 @@ def smallest(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
 def of_the_l1_problem(problem: Composite, x: Tree, tol: float) -> Dual:
     """The v of the linearised l1 problem itself; in noise no more residuals are zero than there are variables."""
     # Inside the box to rounding: zero residuals may be anywhere in it.
-    return _with_the_matrix(problem, x, tol, lambda even, of: np.asarray(_least(even, of.r)), _least)
+    tilt = problem.penalty.tilt
+    return _with_the_matrix(problem, x, tol, lambda even, of: np.asarray(_least(even, of.r, tilt)), _least)
 
 
 @jax.jit
-def _least(matrix: Array, r: Array) -> Array:
-    return least_absolute(matrix, r)[1]
+def _least(matrix: Array, r: Array, tilt: Array | None) -> Array:
+    return least_absolute(matrix, r, tilt=tilt)[1]
 
 
 @jax.jit
@@ -123,17 +125,17 @@ def _formed(problem: Composite, x: Tree, tol: Array | float) -> tuple[_Data, Arr
 def _with_the_matrix(problem: Composite, x: Tree, tol: float, search: _Search, *programs: Any) -> Dual:
     """A search with AJ at hand, on the host: its small factorisations would take longer to compile than to run.
 
-    `programs` are what it runs of compiled code, on AJ and the residuals.
+    `programs` are what it runs of compiled code, on AJ, the residuals and their tilt.
     """
     shapes = _formed.eval_shape(problem, x, tol)
     for program in programs:
-        program.lower(shapes[1], shapes[0].r).compile()
+        program.lower(shapes[1], shapes[0].r, problem.penalty.tilt).compile()
     compiled = _formed.lower(problem, x, tol).compile()
     began = time.perf_counter()
     of, *matrices = compiled(problem, x, tol)
     even, column, flat = map(np.asarray, matrices)
     v = search(even, of)
-    g = even.T @ v
+    g = even.T @ (v if problem.penalty.tilt is None else v + np.asarray(problem.penalty.tilt))
     signs = np.where(np.asarray(of.zero), 0.0, np.sign(np.asarray(of.r)))
     along = max(float(np.max(np.abs(g), initial=0.0)), float(np.finfo(g.dtype).tiny))
     moved, whole = (float(np.linalg.norm(each)) for each in (even @ (g / along), even.T @ signs))

@@ -11,7 +11,7 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import RESIDUALS
+from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.certificate import certify
 from gnpolyak.solve.loop import Run, is_lower, no_worse
@@ -21,7 +21,7 @@ from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Known, Target
-from gnpolyak.steps.weighted import data, forms_jacobian
+from gnpolyak.steps.weighted import data, forms_jacobian, is_small
 from gnpolyak.steps.weights import MAD, TUKEY
 
 # Who was stopped from outside wants an end, and no more work.
@@ -62,7 +62,7 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
     if run.proved(res.value):
         return replace(res, status=Status.TARGET_REACHED, bound=float(rule.stated()))
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
-    if not run.problem.penalty.has(RESIDUALS):
+    if not _can_be_certified(run.problem, res.state.best.x):
         return replace(res, status=taken_back)
     if not run.room:
         return replace(res, status=Status.CALL_LIMIT)
@@ -72,6 +72,10 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
     return run.so_far(replace(res, status=status, certificate=certificate, bound=bound))
+
+
+def _can_be_certified(problem: Composite, x: Tree) -> bool:
+    return problem.penalty.has(RESIDUALS) or (problem.penalty.has(TILT) and is_small(problem, x))
 
 
 def least_value(run: Run, rule: Target, res: Result) -> Result:

@@ -18,7 +18,7 @@ from jax import Array, lax
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import RESIDUALS
+from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
@@ -46,8 +46,12 @@ class _Interior(eqx.Module):
     going: Array
 
 
-def least_absolute(matrix: Array, r: Array, prox: Array | float = 0.0) -> tuple[Array, Array]:
+def least_absolute(
+    matrix: Array, r: Array, prox: Array | float = 0.0, tilt: Array | None = None
+) -> tuple[Array, Array]:
     """The z that minimises ‖r − matrix·z‖₁ + (prox/2)‖Dz‖², and the v that proves it, by a primal-dual interior point.
+
+    With a tilt t the sum of t (r − matrix·z) is part of what is minimised, as quantiles have it.
 
     Columns are turned orthonormal first, so that the condition of the matrix does not enter the iteration. Directions
     that the matrix does not see stay where they are.
@@ -65,6 +69,7 @@ def least_absolute(matrix: Array, r: Array, prox: Array | float = 0.0) -> tuple[
     # A far datum pulls by its sign alone: some thousand medians away is as good as 1e20.
     c = jnp.clip(r / unit, -(eps**-0.25), eps**-0.25)
     kernel = prox * unit * back.T @ back
+    pull = jnp.zeros(q.shape[1], r.dtype) if tilt is None else tilt * jnp.sum(q, axis=0)
     start = q.T @ c
     rest = c - q @ start
     lift = jnp.mean(jnp.abs(rest)) + eps
@@ -78,7 +83,7 @@ def least_absolute(matrix: Array, r: Array, prox: Array | float = 0.0) -> tuple[
     )
 
     def iterate(s: _Interior) -> _Interior:
-        moved = _newton(q, c, kernel, s)
+        moved = _newton(q, c, kernel, pull, s)
         gap = moved.p @ (1 - moved.v) + moved.o @ (1 + moved.v)
         left = (gap > _GAP * jnp.sum(jnp.abs(c - q @ moved.z))) & (gap > 8 * r.size * eps)
         return eqx.tree_at(lambda t: t.going, moved, moved.going & left)
@@ -87,8 +92,8 @@ def least_absolute(matrix: Array, r: Array, prox: Array | float = 0.0) -> tuple[
     return (back @ end.z) * unit / column, end.v
 
 
-def _newton(q: Array, c: Array, kernel: Array, state: _Interior) -> _Interior:
-    """A predictor and a corrector step (Mehrotra) towards p(1 − v) = o(1 + v) = 0."""
+def _newton(q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) -> _Interior:
+    """A predictor and a corrector step (Mehrotra) towards p(1 − v) = o(1 + v) = 0, with Qᵀv = −pull."""
     z, v, p, o = state.z, state.v, state.p, state.o
     n, eps = len(z), jnp.finfo(c.dtype).eps
     s, u = 1 - v, 1 + v
@@ -97,7 +102,7 @@ def _newton(q: Array, c: Array, kernel: Array, state: _Interior) -> _Interior:
     scale = jnp.sqrt(jnp.diag(system))
     scale = jnp.where(scale > 0, scale, 1.0)
     factor = jax.scipy.linalg.cho_factor(system / jnp.outer(scale, scale) + 4 * n * eps * jnp.eye(n, dtype=c.dtype))
-    infeasible, primal = q.T @ v - kernel @ z, c - q @ z - p + o
+    infeasible, primal = q.T @ v + pull - kernel @ z, c - q @ z - p + o
 
     def direction(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
         target = primal - first / s + second / u
@@ -129,6 +134,12 @@ def _longest(x: Array, dx: Array) -> Array:
     return jnp.minimum(1.0, _SHORT * jnp.min(jnp.where(dx < 0, -x / jnp.where(dx < 0, dx, -1.0), jnp.inf)))
 
 
+def _fall(r: Array, s: Array, tilt: Array | None) -> Array:
+    """By how much the penalty of the residuals s is less than that of r."""
+    sizes = jnp.sum(jnp.abs(r) - jnp.abs(s))
+    return sizes if tilt is None else sizes + tilt * jnp.sum(r - s)
+
+
 class _Descent(eqx.Module):
     r: Array
     prox: Array
@@ -148,7 +159,10 @@ class LeastAbsolute(Method):
     leads: ClassVar[bool] = True
 
     def check(self, problem: Composite, x: Tree) -> None:
-        problem.penalty.require(RESIDUALS, "the method 'least-absolute'", "use method='gnp', which takes any penalty")
+        if not problem.penalty.has(TILT):
+            problem.penalty.require(
+                RESIDUALS, "the method 'least-absolute'", "use method='gnp', which takes any penalty"
+            )
 
     def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Array]:
         point, seen = residuals_at(problem, x)
@@ -161,8 +175,9 @@ class LeastAbsolute(Method):
 
     def propose(self, problem: Composite, point: Point, memory: _Descent, outlook: Outlook) -> Proposal:
         matrix, unravel = jacobian(problem, point.x)
-        z, _ = least_absolute(matrix, memory.r, memory.prox)
-        promise = jnp.sum(jnp.abs(memory.r) - jnp.abs(memory.r - matrix @ z))
+        tilt = problem.penalty.tilt
+        z, _ = least_absolute(matrix, memory.r, memory.prox, tilt)
+        promise = _fall(memory.r, memory.r - matrix @ z, tilt)
         length = jnp.sum(jnp.sum(matrix * matrix, axis=0) * z * z)
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, unravel(z)),
@@ -178,7 +193,7 @@ class LeastAbsolute(Method):
         self, problem: Composite, memory: _Descent, before: Point, point: Point, seen: Array
     ) -> tuple[_Descent, Point]:
         value = jnp.sum(jnp.abs(memory.r))
-        fall = jnp.sum(jnp.abs(memory.r) - jnp.abs(seen))
+        fall = _fall(memory.r, seen, problem.penalty.tilt)
         fall = jnp.where(jnp.all(jnp.isfinite(seen)), fall, -jnp.inf)
         done = (memory.promise <= _PROMISE * value) & (memory.prox <= 0)
         accepted = (fall >= 1e-4 * memory.promise) & (fall > 0) & ~done

@@ -11,9 +11,10 @@ import numpy as np
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import RESIDUALS
+from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.graduated import Graduated
+from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.linear import LinearSolver
 from gnpolyak.steps.methods import GNP, LMM, Method, MetricMethod, Polyak, ScaledSM
 from gnpolyak.steps.status import Status
@@ -27,7 +28,8 @@ class Auto(GNP):
     The opening is global and cheap; it is over when it brings little more (`gnpolyak.steps.targets.Opening`). What ends
     the solve is `Graduated`, for penalties that are sums over residuals; for others the opening goes on. Where the
     Jacobian is small enough to be formed, a graduated step costs two calls and an opening has nothing to save: there
-    it is tried only if the graduated steps end without a certificate. The paper's restarts, where they are asked
+    it is tried only if the graduated steps end without a certificate. There, too, quantiles are found by linearised
+    problems that are solved to their end. The paper's restarts, where they are asked
     for, are run with GNP alone.
     """
 
@@ -41,6 +43,8 @@ class Auto(GNP):
         return 1 if solver.iterative else 5
 
     def stages(self, problem: Composite, target: Target, x: Tree) -> tuple[tuple[Method, Target], ...]:
+        if problem.penalty.has(TILT) and forms_jacobian(problem, x) and not isinstance(target, Restart):
+            return ((LeastAbsolute(), target),)
         if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
             return ((self, target),)
         return self._ending(target) if forms_jacobian(problem, x) else self._opening(target)
@@ -48,6 +52,8 @@ class Auto(GNP):
     def fallback(
         self, problem: Composite, target: Target, x: Tree, status: Status
     ) -> tuple[tuple[Method, Target], ...]:
+        if problem.penalty.has(TILT) and forms_jacobian(problem, x) and not isinstance(target, Restart):
+            return ((self, target),) if status in _UNPROVEN else ()
         if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
             return ()
         if forms_jacobian(problem, x):

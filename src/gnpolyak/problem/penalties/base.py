@@ -89,6 +89,11 @@ class Penalty(Part):
         """What of the measurements the residuals are made of; None for all of them, as they are."""
         return None
 
+    @property
+    def tilt(self) -> Array | None:
+        """The t of a penalty Σ |rᵢ| + t·rᵢ of its residuals, which offers `TILT` in place of `RESIDUALS`; or None."""
+        return None
+
     def scale(self) -> Array | float:
         """The size of the numbers whose differences make up h: rounding in h is eps times this."""
         return 0.0

@@ -12,7 +12,8 @@ from jax import Array
 from gnpolyak.base.arrays import as_real_array
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_real
-from gnpolyak.problem.penalties.base import Penalty
+from gnpolyak.problem.capabilities import TILT, Capability
+from gnpolyak.problem.penalties.base import Penalty, Rows
 from gnpolyak.problem.penalties.norms import Norm
 
 
@@ -47,6 +48,22 @@ class Pinball(Norm):
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
         for quantile in (0.5, 0.9):
             yield cls(rng.standard_normal(7), quantile), (7,)
+
+    @property
+    def offers(self) -> frozenset[Capability]:
+        return frozenset({TILT})
+
+    @property
+    def tilt(self) -> Array:
+        return 2 * self.quantile - 1
+
+    @property
+    def rows(self) -> Rows:
+        # max(q r, (q − 1) r) = |r/2| + (2q − 1) r/2.
+        return Rows(jnp.full(self.b.size, 0.5, self.b.dtype), None)
+
+    def residuals(self, z: Array) -> Array:
+        return self.rows((self.b - z).ravel())
 
     def value(self, z: Array) -> Array:
         r = self.b - z

@@ -6,7 +6,7 @@ from gnpolyak.base.version import __version__
 from gnpolyak.problem import capabilities
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.composite import Composite, Point, composite
-from gnpolyak.problem.maps import AutodiffMap, LowRank, Map, SymmetricCP
+from gnpolyak.problem.maps import AutodiffMap, Linear, LowRank, Map, RelativeRotations, SymmetricCP
 from gnpolyak.problem.oracles import Kernel, Products, native
 from gnpolyak.problem.penalties import L1, L2, L21, CustomPenalty, Penalty, Pinball
 from gnpolyak.problem.sensing import BilinearSensing, Entries, Identity, LinearSensing, PowerSensing, Sensing
@@ -44,6 +44,7 @@ __all__ = [
     "Kernel",
     "Known",
     "Level",
+    "Linear",
     "LinearSensing",
     "LinearSolver",
     "LowRank",
@@ -59,6 +60,7 @@ __all__ = [
     "PowerSensing",
     "Products",
     "Proposal",
+    "RelativeRotations",
     "Restart",
     "Result",
     "ScaledSM",

@@ -2,7 +2,10 @@
 
 from gnpolyak.instances.base import INSTANCES, Instance
 from gnpolyak.instances.bilinear import bilinear_sensing, blind_deconvolution
+from gnpolyak.instances.bundle_adjustment import bundle_adjustment
 from gnpolyak.instances.low_rank import matrix_completion, robust_pca
+from gnpolyak.instances.regression import regression
+from gnpolyak.instances.synchronisation import synchronisation
 from gnpolyak.instances.tensor_sensing import DEFAULT_MEASUREMENTS, default_measurements, tensor_sensing
 
 __all__ = [
@@ -11,8 +14,11 @@ __all__ = [
     "Instance",
     "bilinear_sensing",
     "blind_deconvolution",
+    "bundle_adjustment",
     "default_measurements",
     "matrix_completion",
+    "regression",
     "robust_pca",
+    "synchronisation",
     "tensor_sensing",
 ]

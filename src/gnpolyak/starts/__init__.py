@@ -1,9 +1,11 @@
 """Starting points: near a known truth, or from the data alone."""
 
 from gnpolyak.starts import bilinear, low_rank
+from gnpolyak.starts.linear import origin
 from gnpolyak.starts.near import near
 from gnpolyak.starts.power.larger import larger
 from gnpolyak.starts.power.spectral import WeakStartWarning, estimate_rank, spectral
+from gnpolyak.starts.rotations import synchronised
 from gnpolyak.starts.table import LARGER, STARTS, row_for
 
 __all__ = [
@@ -15,6 +17,10 @@ __all__ = [
     "larger",
     "low_rank",
     "near",
+    "origin",
+    "row_for",
     "row_for",
     "spectral",
+    "spectral",
+    "synchronised",
 ]

@@ -3,9 +3,11 @@
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.maps.autodiff import AutodiffMap
 from gnpolyak.problem.maps.base import Map
+from gnpolyak.problem.maps.linear import Linear
 from gnpolyak.problem.maps.low_rank import LowRank
+from gnpolyak.problem.maps.rotations import RelativeRotations
 from gnpolyak.problem.maps.symmetric_cp import SymmetricCP
 
-MAPS: Table[type[Map]] = Table("maps", SymmetricCP, LowRank, AutodiffMap)
+MAPS: Table[type[Map]] = Table("maps", SymmetricCP, LowRank, RelativeRotations, Linear, AutodiffMap)
 
-__all__ = ["MAPS", "AutodiffMap", "LowRank", "Map", "SymmetricCP"]
+__all__ = ["MAPS", "AutodiffMap", "Linear", "LowRank", "Map", "RelativeRotations", "SymmetricCP"]

@@ -1,0 +1,69 @@
+"""The linear map c(x) = Ax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from jax import Array
+
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.maps.base import Map
+
+
+class Linear(Map):
+    """Linear models, c(x) = Ax for a matrix A of shape (m, d): with the L1 penalty, robust regression.
+
+    The columns of A are the map's Jacobian, so that their conditioning is the metric's to undo. Measurements of an
+    image that has structure, of low rank for instance, are a sensing instead.
+
+    Parameters
+    ----------
+    a : array_like
+        The design matrix, real; a column of ones stands for an intercept.
+
+    Examples
+    --------
+    >>> import numpy as np, gnpolyak as gnp
+    >>> t = np.arange(6.0)
+    >>> y = np.array([1.0, 3.0, 99.0, 7.0, 9.0, 11.0])
+    >>> res = gnp.minimize(gnp.composite(gnp.Linear(np.column_stack([t, np.ones(6)])), gnp.L1(y)))
+    >>> np.round(res.x, 6)
+    array([2., 1.])
+    """
+
+    a: Array
+
+    def __init__(self, a: Any) -> None:
+        self.a = arrays.as_real_array(a, "a")
+        if self.a.ndim != 2 or 0 in self.a.shape:
+            raise InputError(
+                given=f"a of shape {self.a.shape}",
+                needed="for Linear, a matrix with a row for each datum and a column for each unknown",
+                missing="two dimensions, neither of them empty",
+                advice="pass Linear(a) with a of shape (m, d); for one unknown, a[:, None]",
+            )
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
+        yield cls(rng.standard_normal((7, 3))), rng.standard_normal(3)
+        # More unknowns than rows, and columns of very different lengths.
+        yield cls(rng.standard_normal((3, 5)) * np.logspace(0, -3, 5)), rng.standard_normal(5)
+
+    def check(self, x: Tree) -> None:
+        if getattr(x, "shape", None) != (self.a.shape[1],):
+            raise InputError(
+                given=f"a variable of {'shape ' + str(x.shape) if hasattr(x, 'shape') else type(x).__name__}",
+                needed=f"for Linear, a vector of shape ({self.a.shape[1]},)",
+                missing="a number for each column of a",
+                advice="pass x0 of that shape, or leave it out to begin at zero",
+            )
+
+    def __call__(self, x: Array) -> Array:
+        return self.a @ x
+
+    def linearize(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        return lambda z: self.a @ z, lambda v: self.a.T @ v

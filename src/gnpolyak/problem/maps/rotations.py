@@ -1,0 +1,209 @@
+"""Rotations of space as quaternions, and the map to relative rotations of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem import capabilities as can
+from gnpolyak.problem.maps.base import Map
+
+# The Laplacian is kept, and factorised in each system, up to this many rotations: 32 MB.
+_LARGEST_LAPLACIAN = 2000
+
+
+def rotation(q: Array) -> Array:
+    """The rotation matrices of quaternions (w, v) of any length: ((w² − v·v) I + 2vvᵀ + 2w[v]ₓ) / |q|².
+
+    Smooth everywhere but at zero, with no angle at which it ends or turns singular, as rotation vectors do at π.
+    """
+    w, v = q[..., :1, None], q[..., 1:]
+    inner = jnp.sum(v * v, axis=-1)[..., None, None]
+    outer = v[..., :, None] * v[..., None, :]
+    return ((w * w - inner) * jnp.eye(3, dtype=q.dtype) + 2 * outer + 2 * w * _cross(v)) / (w * w + inner)
+
+
+def _cross(v: Array) -> Array:
+    """The matrices [v]ₓ with [v]ₓu = v × u."""
+    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    zero = jnp.zeros_like(x)
+    return jnp.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*v.shape, 3)
+
+
+class RelativeRotations(Map):
+    """Relative rotations of pairs, c(q)ₑ = R(qᵢ) R(qⱼ)ᵀ for the pairs e = (i, j), of n rotations given as quaternions.
+
+    The variable has shape (n, 4): one quaternion a rotation, of any length but zero. With dRᵢ = Rᵢ[ωᵢ]ₓ the derivative
+    is Rᵢ[ωᵢ − ωⱼ]ₓRⱼᵀ, of squared length 2‖ωᵢ − ωⱼ‖². So JᵀJ is twice the Laplacian of the graph of pairs, in each
+    of the three coordinates of ω, and its pseudo-inverse a system of n unknowns. J has rank 3(n − k) for a graph of k
+    connected parts: a rotation of a whole part, Rᵢ → RᵢG, changes no pair.
+
+    Parameters
+    ----------
+    i, j : array_like of int
+        The two ends of each pair, from 0 to n − 1. A pair may come more than once.
+    n : int, optional
+        The number of rotations; by default one more than the largest index.
+
+    Examples
+    --------
+    >>> import numpy as np, gnpolyak as gnp
+    >>> c = gnp.RelativeRotations([0, 1], [1, 2])
+    >>> quarter_turn = [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]
+    >>> np.round(np.asarray(c(np.array([quarter_turn, [1.0, 0, 0, 0], [1.0, 0, 0, 0]])))[0]).astype(int)
+    array([[ 0, -1,  0],
+           [ 1,  0,  0],
+           [ 0,  0,  1]])
+    """
+
+    i: Array
+    j: Array
+    laplacian: Array | None
+    """L of the graph of pairs; None where it is too large to be kept."""
+    parts: Array | None
+    """For each rotation and each connected part of the graph, whether the one is in the other."""
+    n: int = eqx.field(static=True)
+
+    def __init__(self, i: Any, j: Any, n: int | None = None) -> None:
+        first, second = _ends(i, j)
+        self.n = int(max(first.max(), second.max())) + 1 if n is None else int(n)
+        _check_ends(first, second, self.n)
+        kept = self.n <= _LARGEST_LAPLACIAN
+        laplacian = _laplacian(first, second, self.n) if kept else None
+        with arrays.precise(True):
+            self.i, self.j = (jnp.asarray(each, jnp.int32) for each in (first, second))
+            self.laplacian = None if laplacian is None else jnp.asarray(laplacian)
+            self.parts = None if laplacian is None else jnp.asarray(_parts(laplacian))
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
+        yield cls([0, 0, 1, 2, 3], [1, 2, 2, 3, 0]), rng.standard_normal((4, 4))
+        # Two parts, one pair twice and once in the other direction.
+        yield cls([0, 1, 1, 3], [1, 0, 2, 4]), rng.standard_normal((5, 4))
+        # Half turns, where rotation vectors would end, and one rotation without a pair.
+        yield cls([0, 1], [1, 2], n=4), np.eye(4)[[1, 2, 0, 3]] * np.array([[1.0], [2.0], [0.5], [1.0]])
+
+    @property
+    def offers(self) -> frozenset[can.Capability]:
+        closed = {can.GRAM_PINV} if self.laplacian is not None else set()
+        return frozenset({can.IMAGE, can.GAUGE} | closed)
+
+    @staticmethod
+    def rotations(x: Any) -> np.ndarray:
+        """The rotation matrices, shape (n, 3, 3), of a variable or an answer."""
+        x = np.asarray(x)
+        with arrays.computing_in(x.dtype):
+            return np.array(rotation(jnp.asarray(x)))
+
+    def check(self, x: Tree) -> None:
+        shape = getattr(x, "shape", None)
+        if shape != (self.n, 4) or jnp.iscomplexobj(x) or not _all_nonzero(x):
+            zero = " with a zero quaternion" if shape == (self.n, 4) and not jnp.iscomplexobj(x) else ""
+            raise InputError(
+                given=f"a variable of {'shape ' + str(shape) if shape else 'type ' + type(x).__name__}{zero}",
+                needed=f"for {self.label}, a real array of shape ({self.n}, 4)",
+                missing="a quaternion for each rotation, none of them zero",
+                advice="begin with (1, 0, 0, 0), which changes nothing, where nothing better is known",
+            )
+
+    def __call__(self, x: Array) -> Array:
+        r = rotation(x)
+        return jnp.einsum("eab,ecb->eac", r[self.i], r[self.j], precision=jax.lax.Precision.HIGHEST)
+
+    def gram_pinv(self, x: Array, g: Array, damping: Array | float = 0.0) -> Array:
+        if self.laplacian is None or self.parts is None:
+            raise self.lacking(can.GRAM_PINV)
+        length = jnp.linalg.norm(x, axis=1, keepdims=True)
+        scale = 2.0 / length
+        # JᵀJ = Q (2SLS) Qᵀ for the orthonormal frame Q of the tangents and ω = SQᵀ dq; its null space is known.
+        null = self.parts / scale
+        null = null / jnp.maximum(jnp.linalg.norm(null, axis=0), jnp.finfo(x.dtype).tiny)
+        system = 2 * scale * self.laplacian * scale.T
+        size = jnp.maximum(jnp.max(jnp.diagonal(system)), jnp.finfo(x.dtype).tiny) + damping
+        system = system + damping * jnp.eye(self.n, dtype=x.dtype) + size * null @ null.T
+        unit = x / length
+        h = _turn(unit, g)
+        h = h - null @ (null.T @ h)
+        return _unturn(unit, jax.scipy.linalg.solve(system, h, assume_a="pos"))
+
+    def gauge(self, x: Array, rng: np.random.Generator) -> Array:
+        """All rotations turned by one, Rᵢ → RᵢG, and each quaternion with either sign."""
+        turn = rng.standard_normal(4)
+        signs = jnp.asarray(rng.choice([-1.0, 1.0], (self.n, 1)), x.dtype)
+        return signs * _product(x, jnp.asarray(turn / np.linalg.norm(turn), x.dtype))
+
+
+def _turn(q: Array, z: Array) -> Array:
+    """Qᵀz: the vector part of q̄z, for unit quaternions."""
+    w, v, a, u = q[:, :1], q[:, 1:], z[:, :1], z[:, 1:]
+    return w * u - a * v - jnp.cross(v, u)
+
+
+def _unturn(q: Array, omega: Array) -> Array:
+    """Qω: the product of q and of a quaternion without a real part."""
+    w, v = q[:, :1], q[:, 1:]
+    return jnp.concatenate([-jnp.sum(v * omega, axis=1, keepdims=True), w * omega + jnp.cross(v, omega)], axis=1)
+
+
+def _product(q: Array, g: Array) -> Array:
+    """qg for many quaternions q and one g."""
+    w, v = q[:, :1], q[:, 1:]
+    real = w * g[0] - v @ g[1:, None]
+    return jnp.concatenate([real, w * g[1:] + g[0] * v + jnp.cross(v, g[1:])], axis=1)
+
+
+def _all_nonzero(x: Any) -> bool:
+    return arrays.is_traced(x) or bool(jnp.all(jnp.any(x != 0, axis=-1)))
+
+
+def _ends(i: Any, j: Any) -> tuple[np.ndarray, np.ndarray]:
+    first, second = np.asarray(i), np.asarray(j)
+    if first.ndim != 1 or first.shape != second.shape or not first.size or {first.dtype.kind, second.dtype.kind} - set("iu"):
+        raise InputError(
+            given=f"ends of shapes {first.shape} and {second.shape}, dtypes {first.dtype} and {second.dtype}",
+            needed="two lists of as many whole numbers, at least one each",
+            missing="an i and a j for each pair",
+            advice="pass RelativeRotations(i, j) with the indices of the rotations from 0",
+        )
+    return first, second
+
+
+def _check_ends(i: np.ndarray, j: np.ndarray, n: int) -> None:
+    least, most = min(i.min(), j.min()), max(i.max(), j.max())
+    if least < 0 or most >= n or np.any(i == j):
+        raise InputError(
+            given=f"pairs with indices from {least} to {most}, {int(np.sum(i == j))} of a rotation with itself",
+            needed=f"indices from 0 to {n - 1}, two different ones in each pair",
+            missing="valid pairs",
+            advice="count the rotations from 0, and leave out pairs of a rotation with itself",
+        )
+
+
+def _laplacian(i: np.ndarray, j: np.ndarray, n: int) -> np.ndarray:
+    laplacian = np.zeros((n, n))
+    for a, b in ((i, j), (j, i)):
+        np.add.at(laplacian, (a, a), 1.0)
+        np.add.at(laplacian, (a, b), -1.0)
+    return laplacian
+
+
+def _parts(laplacian: np.ndarray) -> np.ndarray:
+    """The connected parts, one a column: the smallest index of each spreads along the pairs until it meets no more."""
+    joined = laplacian != 0
+    np.fill_diagonal(joined, True)
+    label = np.arange(len(joined))
+    while True:
+        spread = np.min(np.where(joined, label[None, :], len(label)), axis=1)
+        spread = spread[spread]
+        if np.array_equal(spread, label):
+            return np.asarray(label[:, None] == np.unique(label)[None, :], dtype=float)
+        label = spread

@@ -6,11 +6,11 @@ import numpy as np
 
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Linear
-from gnpolyak.problem.sensing import Sensing
+from gnpolyak.problem.sensing import Identity
 from gnpolyak.starts.table import STARTS
 
 
-@STARTS.register(Linear, Sensing)
+@STARTS.register(Linear, Identity)
 def origin(problem: Composite) -> np.ndarray:
     """Zero: a convex problem can be begun anywhere."""
     assert isinstance(problem.map, Linear)

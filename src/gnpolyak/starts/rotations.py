@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from gnpolyak.base import arrays
-from gnpolyak.base.errors import InputError
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
@@ -56,16 +55,11 @@ def synchronised(problem: Composite, *, seed: int = 0) -> np.ndarray:
 def _parts_of(problem: Composite) -> tuple[RelativeRotations, np.ndarray]:
     c, penalty = problem.map, problem.penalty
     assert isinstance(c, RelativeRotations)
+    shape = (c.i.size, 3, 3)
+    penalty.require(RESIDUALS, "a start from relative rotations", "pass x0")
+    penalty.check(shape)
     with arrays.precise(True):
-        b = np.asarray(penalty.residuals(np.zeros((c.i.size, 3, 3)))) if penalty.has(RESIDUALS) else np.zeros(0)
-    if b.shape != (c.i.size, 3, 3):
-        raise InputError(
-            given=f"data of shape {b.shape} for {c.i.size:,} pairs",
-            needed=f"a 3×3 matrix for each pair: shape {(c.i.size, 3, 3)}",
-            missing="the relative rotations themselves",
-            advice="pass L1(R) with R[e] = R_i R_jᵀ, or an x0",
-        )
-    return c, b
+        return c, np.asarray(penalty.residuals(np.zeros(shape)))
 
 
 def _leading(i: np.ndarray, j: np.ndarray, w: np.ndarray, b: np.ndarray, n: int, seed: int) -> np.ndarray:

@@ -32,6 +32,9 @@ def rotation(q: Array) -> Array:
     return ((w * w - inner) * jnp.eye(3, dtype=q.dtype) + 2 * outer + 2 * w * _cross(v)) / (w * w + inner)
 
 
+_compiled_rotation = jax.jit(rotation)
+
+
 def _cross(v: Array) -> Array:
     """The matrices [v]ₓ with [v]ₓu = v × u."""
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
@@ -69,8 +72,8 @@ class RelativeRotations(Map):
     j: Array
     laplacian: Array | None
     """L of the graph of pairs; None where it is too large to be kept."""
-    parts: Array | None
-    """For each rotation and each connected part of the graph, whether the one is in the other."""
+    joined: Array | None
+    """For each two rotations whether they are in one connected part of the graph, 1 or 0."""
     n: int = eqx.field(static=True)
 
     def __init__(self, i: Any, j: Any, n: int | None = None) -> None:
@@ -82,15 +85,15 @@ class RelativeRotations(Map):
         with arrays.precise(True):
             self.i, self.j = (jnp.asarray(each, jnp.int32) for each in (first, second))
             self.laplacian = None if laplacian is None else jnp.asarray(laplacian)
-            self.parts = None if laplacian is None else jnp.asarray(_parts(laplacian))
+            self.joined = None if laplacian is None else jnp.asarray(_joined(laplacian))
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
-        yield cls([0, 0, 1, 2, 3], [1, 2, 2, 3, 0]), rng.standard_normal((4, 4))
-        # Two parts, one pair twice and once in the other direction.
-        yield cls([0, 1, 1, 3], [1, 0, 2, 4]), rng.standard_normal((5, 4))
-        # Half turns, where rotation vectors would end, and one rotation without a pair.
-        yield cls([0, 1], [1, 2], n=4), np.eye(4)[[1, 2, 0, 3]] * np.array([[1.0], [2.0], [0.5], [1.0]])
+        yield cls([0, 0, 1, 2, 3], [1, 2, 2, 3, 4]), rng.standard_normal((5, 4))
+        # Two parts, a pair twice and once in the other direction, half turns (where rotation vectors would end), a
+        # rotation without a pair, and quaternions of several lengths.
+        lengths = np.array([[1.0], [2.0], [0.5], [1.0], [3.0]])
+        yield cls([0, 1, 0, 1, 2], [1, 0, 1, 2, 0], n=5), np.eye(4)[[1, 2, 0, 3, 1]] * lengths
 
     @property
     def offers(self) -> frozenset[can.Capability]:
@@ -102,7 +105,7 @@ class RelativeRotations(Map):
         """The rotation matrices, shape (n, 3, 3), of a variable or an answer."""
         x = np.asarray(x)
         with arrays.computing_in(x.dtype):
-            return np.array(rotation(jnp.asarray(x)))
+            return np.array(_compiled_rotation(jnp.asarray(x)))
 
     def check(self, x: Tree) -> None:
         shape = getattr(x, "shape", None)
@@ -120,20 +123,19 @@ class RelativeRotations(Map):
         return jnp.einsum("eab,ecb->eac", r[self.i], r[self.j], precision=jax.lax.Precision.HIGHEST)
 
     def gram_pinv(self, x: Array, g: Array, damping: Array | float = 0.0) -> Array:
-        if self.laplacian is None or self.parts is None:
+        if self.laplacian is None or self.joined is None:
             raise self.lacking(can.GRAM_PINV)
         length = jnp.linalg.norm(x, axis=1, keepdims=True)
         scale = 2.0 / length
-        # JᵀJ = Q (2SLS) Qᵀ for the orthonormal frame Q of the tangents and ω = SQᵀ dq; its null space is known.
-        null = self.parts / scale
-        null = null / jnp.maximum(jnp.linalg.norm(null, axis=0), jnp.finfo(x.dtype).tiny)
+        # JᵀJ = Q (2SLS) Qᵀ for the orthonormal frame Q of the tangents and ω = SQᵀ dq. Its null space is known: S⁻¹1 on
+        # each connected part. What projects on it makes the system regular, and takes no part in the solution.
+        null = self.joined * (length * length.T) / (self.joined @ length**2)
         system = 2 * scale * self.laplacian * scale.T
-        size = jnp.maximum(jnp.max(jnp.diagonal(system)), jnp.finfo(x.dtype).tiny) + damping
-        system = system + damping * jnp.eye(self.n, dtype=x.dtype) + size * null @ null.T
+        size = jnp.max(jnp.diagonal(system)) + damping
+        system = system + damping * jnp.eye(self.n, dtype=x.dtype) + size * null
         unit = x / length
         h = _turn(unit, g)
-        h = h - null @ (null.T @ h)
-        return _unturn(unit, jax.scipy.linalg.solve(system, h, assume_a="pos"))
+        return _unturn(unit, jax.scipy.linalg.solve(system, h - null @ h, assume_a="pos"))
 
     def gauge(self, x: Array, rng: np.random.Generator) -> Array:
         """All rotations turned by one, Rᵢ → RᵢG, and each quaternion with either sign."""
@@ -167,7 +169,8 @@ def _all_nonzero(x: Any) -> bool:
 
 def _ends(i: Any, j: Any) -> tuple[np.ndarray, np.ndarray]:
     first, second = np.asarray(i), np.asarray(j)
-    if first.ndim != 1 or first.shape != second.shape or not first.size or {first.dtype.kind, second.dtype.kind} - set("iu"):
+    whole = first.dtype.kind in "iu" and second.dtype.kind in "iu"
+    if first.ndim != 1 or first.shape != second.shape or not first.size or not whole:
         raise InputError(
             given=f"ends of shapes {first.shape} and {second.shape}, dtypes {first.dtype} and {second.dtype}",
             needed="two lists of as many whole numbers, at least one each",
@@ -196,14 +199,13 @@ def _laplacian(i: np.ndarray, j: np.ndarray, n: int) -> np.ndarray:
     return laplacian
 
 
-def _parts(laplacian: np.ndarray) -> np.ndarray:
-    """The connected parts, one a column: the smallest index of each spreads along the pairs until it meets no more."""
-    joined = laplacian != 0
-    np.fill_diagonal(joined, True)
-    label = np.arange(len(joined))
-    while True:
-        spread = np.min(np.where(joined, label[None, :], len(label)), axis=1)
-        spread = spread[spread]
-        if np.array_equal(spread, label):
-            return np.asarray(label[:, None] == np.unique(label)[None, :], dtype=float)
+def _joined(laplacian: np.ndarray) -> np.ndarray:
+    """Which rotations are connected: the smallest index of each part spreads along the pairs until it meets no more."""
+    pairs = laplacian != 0
+    np.fill_diagonal(pairs, True)
+    label, spread = np.full(len(pairs), -1), np.arange(len(pairs))
+    while not np.array_equal(spread, label):
         label = spread
+        spread = np.min(np.where(pairs, label[None, :], len(label)), axis=1)
+        spread = spread[spread]
+    return np.asarray(label[:, None] == label[None, :], dtype=float)

@@ -80,6 +80,6 @@ def _described(doc: str) -> Iterator[tuple[str, str]]:
 def _shared(sentence: str, count: int) -> list[str]:
     """A sentence for each of several names: "Dimension, rank and order." is a list of three."""
     parts = re.split(r", and |, | and ", sentence.rstrip("."))
-    if len(parts) != count:
+    if count == 1 or len(parts) != count:
         return [sentence] * count
     return [part[:1].upper() + part[1:] + "." for part in parts]

@@ -97,7 +97,7 @@ class _Classes(click.Group):
 @options.instance
 @_solving
 @click.pass_context
-def run(ctx: click.Context, **given: Any) -> None:
+def run(ctx: click.Context, /, **given: Any) -> None:
     """Make one instance of a problem class and solve it.
 
     Without CLASS it is the paper's tensor sensing, with the options below, and its own optimal value is used unless

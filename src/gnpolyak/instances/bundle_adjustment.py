@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -65,10 +68,10 @@ def bundle_adjustment(
     truth = (*_around(cameras, for_cameras), _ball(points, for_points))
     camera, point = _seen(cameras, points, observed, for_pairs)
     with arrays.computing_in(np.dtype(np.float64)):
-        clean = np.array(projected(tuple(map(jnp.asarray, truth)), camera, point))
+        clean = np.array(jax.jit(projected)(truth, camera, point))
     wrong = corrupted(clean, 1.0, for_wrong)
     bad = for_wrong.random(len(clean)) < p_fail
-    b = np.where(bad[:, None], wrong, clean)
+    b: Any = np.where(bad[:, None], wrong, clean)
     return Instance(
         problem=composite(projected, L1(b), args=(camera, point)),
         x0=around(truth, for_start),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gnpolyak.base.numbers import is_real
@@ -70,7 +72,7 @@ def regression(
     truth = for_truth.standard_normal(d)
     clean = a @ truth
     small = noise * np.median(np.abs(clean)) * for_noise.standard_normal(m)
-    b = corrupted(clean + small, p_fail, for_outliers)
+    b: Any = corrupted(clean + small, p_fail, for_outliers)
     return Instance(
         problem=Composite(Linear(a), L1(b), Identity()),
         x0=around(truth, for_start),

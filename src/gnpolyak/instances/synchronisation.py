@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gnpolyak.base.numbers import is_real
@@ -50,7 +52,7 @@ def synchronisation(n: int = 50, p_fail: float = 0.3, seed: int = 0, *, observed
     clean = r[i] @ r[j].transpose(0, 2, 1)
     bad = for_wrong.random(len(i)) < p_fail
     wrong = RelativeRotations.rotations(_uniform(len(i), for_wrong))
-    b = np.where(bad[:, None, None], wrong, clean)
+    b: Any = np.where(bad[:, None, None], wrong, clean)
     return Instance(
         problem=Composite(RelativeRotations(i, j, n), L1(b), Identity()),
         x0=around(truth, for_start),

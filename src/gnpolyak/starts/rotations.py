@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 
 from gnpolyak.base import arrays
@@ -59,7 +60,7 @@ def _parts_of(problem: Composite) -> tuple[RelativeRotations, np.ndarray]:
     penalty.require(RESIDUALS, "a start from relative rotations", "pass x0")
     penalty.check(shape)
     with arrays.precise(True):
-        return c, np.asarray(penalty.residuals(np.zeros(shape)))
+        return c, np.asarray(penalty.residuals(jnp.zeros(shape)))
 
 
 def _leading(i: np.ndarray, j: np.ndarray, w: np.ndarray, b: np.ndarray, n: int, seed: int) -> np.ndarray:
@@ -69,8 +70,8 @@ def _leading(i: np.ndarray, j: np.ndarray, w: np.ndarray, b: np.ndarray, n: int,
     if 3 * n <= _LARGEST_DENSE:
         m = np.zeros((n, 3, n, 3))
         np.add.at(m.transpose(0, 2, 1, 3), (i, j), blocks)
-        m = m.reshape(3 * n, 3 * n)
-        vectors = np.linalg.eigh(m + m.T)[1][:, -3:]
+        half = m.reshape(3 * n, 3 * n)
+        vectors = np.linalg.eigh(half + half.T)[1][:, -3:]
     else:
         vectors = _powers(i, j, blocks, n, seed)
     # The normalisation has multiplied each rotation by the root of its degree; only its direction is asked for.

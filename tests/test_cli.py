@@ -58,7 +58,7 @@ def test_summary_names_the_status_and_advises():
     ("options", "expected"),
     [
         (("--p-fail", 0.7), "[0, 1/2)"),
-        (("--r", 200), "between 1 and d"),
+        (("--r", 200), "between 1 and 100"),
         (("--kappa", 0.1), "kappa=0.1"),
         (("--method", "adam"), "adam"),
         (("--target", "soon"), "soon"),

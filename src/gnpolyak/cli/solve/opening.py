@@ -1,0 +1,92 @@
+"""Files opened without being trusted: what is no plain file is refused, and so is what would not fit into memory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from gnpolyak.base.errors import InputError
+
+# A solve keeps a few copies of its data.
+_SHARE = 0.25
+# Where the memory that is left cannot be told.
+_CAUTIOUS = 2 * 2**30
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """A plain file and its size in bytes, at least one."""
+    try:
+        # Without O_NONBLOCK a pipe that nobody writes to would be waited for.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise unreadable(path, f"it cannot be opened ({reason.lower()})", "check the name and the rights") from error
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise unreadable(path, "it is no plain file", "name the file itself, not a folder, pipe or device")
+        if not found.st_size:
+            raise unreadable(path, "it is empty", "write it again: nothing was saved into it")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            yield file, found.st_size
+    finally:
+        os.close(handle)
+
+
+def unreadable(path: Path, missing: str, advice: str) -> InputError:
+    """The error for a file that cannot be read as it is."""
+    return InputError(
+        given=f"the file {shown(path.name)}",
+        needed="a .npy, .npz, .csv or .parquet file of numbers",
+        missing=missing,
+        advice=advice,
+    )
+
+
+def shown(name: str) -> str:
+    """A name from outside on one line, however long it is and whatever is in it."""
+    text = ascii(name)
+    return text if len(text) <= 80 else text[:60] + "…" + text[-19:]
+
+
+def require_room(path: Path, size: int) -> None:
+    """Raise InputError unless that many bytes of numbers can be held, before any of them is."""
+    room = int(_SHARE * available())
+    if size > room:
+        missing = f"room: it declares {_bytes(size)} of numbers, and there is room for {_bytes(room)}"
+        raise unreadable(path, missing, "use a part of the data, or a machine with more memory")
+
+
+def available() -> int:
+    """The bytes of memory that can be had."""
+    limits = [_meminfo(), _cgroup()]
+    return min((limit for limit in limits if limit is not None), default=_CAUTIOUS)
+
+
+def _meminfo() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        return None
+
+
+def _cgroup() -> int | None:
+    """The limit of a container, which the machine's own figures do not show."""
+    try:
+        return int(Path("/sys/fs/cgroup/memory.max").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _bytes(size: int) -> str:
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if size < 1000:
+            return f"{size} {unit}"
+        size //= 1000
+    return "more than any machine has"

@@ -111,7 +111,7 @@ def test_help_shows_what_to_type(command, expected):
 
 def test_every_command_of_the_group_is_in_its_help():
     listed = invoke("--help").output
-    assert set(main.commands) == {"demo", "run", "reproduce", "check", "bench", "info"}
+    assert set(main.commands) == {"demo", "run", "solve", "reproduce", "check", "bench", "info"}
     assert all(f"  gnpolyak {name} " in listed for name in main.commands)
 
 

@@ -18,6 +18,7 @@ from gnpolyak.cli.demo import demo
 from gnpolyak.cli.info import info
 from gnpolyak.cli.reproduce import reproduce
 from gnpolyak.cli.run import run
+from gnpolyak.cli.solve.command import solve
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -30,6 +31,8 @@ def main() -> None:
       gnpolyak demo                     GNP, ScaledSM and Polyak as the conditioning worsens
       gnpolyak run --kappa 100          one solve, with its figures
       gnpolyak run --p-fail 0.2 --start data --strategy level     outliers, from the data alone
+      gnpolyak run robust_pca --start data     another problem class
+      gnpolyak solve data.csv           a file of your own: rank, outliers and missing entries found
       gnpolyak reproduce                the paper's figures again, and which of its claims hold
       gnpolyak check                    the paper's assumptions and bounds, beside a run
       gnpolyak bench                    this library and its peers, timed side by side
@@ -37,7 +40,7 @@ def main() -> None:
     """
 
 
-for command in (demo, run, reproduce, check, bench, info):
+for command in (demo, run, solve, reproduce, check, bench, info):
     main.add_command(command)
 
 

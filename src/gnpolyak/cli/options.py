@@ -51,6 +51,17 @@ class OutputFile(click.Path):
         return super().convert(value, param, ctx)
 
 
+class NumberOr(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number, or one word."""
+
+    def __init__(self, word: str, number: click.ParamType) -> None:  # type: ignore[type-arg,unused-ignore]
+        self.word, self.number = word, number
+        self.name = f"{word}|NUMBER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == self.word else self.number.convert(value, param, ctx)
+
+
 def finite(number: float) -> float | None:
     """The number as JSON can say it, which has no NaN and no infinity: those are null."""
     return float(number) if math.isfinite(number) else None

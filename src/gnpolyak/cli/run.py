@@ -18,27 +18,16 @@ _START_HELP = "Start near the truth, as the paper does, or from the data alone."
 _RANK_HELP = "Number of factors of a start from the data: a number, or 'auto' to find it.  [default: the truth's]"
 
 
-class _Or(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number, or one word."""
-
-    def __init__(self, word: str, number: click.ParamType) -> None:  # type: ignore[type-arg,unused-ignore]
-        self.word, self.number = word, number
-        self.name = f"{word}|NUMBER"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if value == self.word else self.number.convert(value, param, ctx)
-
-
 _SOLVING = (
     click.option("--start", type=click.Choice(["near", "data"]), default="near", show_default=True, help=_START_HELP),
-    click.option("--rank", type=_Or("auto", click.INT), default=None, help=_RANK_HELP),
+    click.option("--rank", type=options.NumberOr("auto", click.INT), default=None, help=_RANK_HELP),
     click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True, help="The method."),
     click.option(
         "--cuts", type=int, default=None, help="Points a step takes into account.  [default: 5 for auto, else 1]"
     ),
     click.option(
         "--target",
-        type=_Or("known", click.FLOAT),
+        type=options.NumberOr("known", click.FLOAT),
         default=None,
         help="The optimal value; 'known' is the value at the truth.",
     ),

@@ -1,0 +1,104 @@
+"""What came of a solve: three lines, and the arrays of NAME.answer.npz."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import gnpolyak as gnp
+from gnpolyak.base.arrays import precise
+from gnpolyak.base.files import replacing
+from gnpolyak.cli.solve.kinds import KINDS
+from gnpolyak.cli.solve.understanding import Understood
+
+_SOLVED = {
+    gnp.Status.CERTIFIED: "certified: no small change of it fits the data better",
+    gnp.Status.TARGET_REACHED: "exact: the data are fitted to the last digits",
+    gnp.Status.NOISE: "a robust fit in noise",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A result, together with what it is the answer to."""
+
+    understood: Understood
+    result: gnp.Result
+
+    @property
+    def solved(self) -> bool:
+        """Whether the solve came to an end that can be relied on: certified, exact, or a robust fit in noise."""
+        return self.result.status in _SOLVED
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The parts of the solution, the residuals, and which data are wrong."""
+        return {
+            **KINDS[self.understood.kind].answer(self.result.x),
+            "residuals": self.residuals,
+            "outliers": self.outliers,
+            "value": np.asarray(self.result.value),
+        }
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Data less model, in the shape of the data."""
+        problem = self.understood.problem
+        with precise(True):
+            x = jax.tree.map(jax.numpy.asarray, self.result.x)
+            return np.asarray(problem.penalty.residuals(problem.measure(x)))
+
+    @property
+    def marked(self) -> np.ndarray:
+        """True for each number in the data that is wrong; none where good and bad could not be told apart."""
+        marked = np.zeros(self.residuals.size, dtype=bool)
+        if self.result.outliers is not None:
+            marked[np.asarray(self.result.outliers)] = True
+        return marked.reshape(self.residuals.shape)
+
+    @property
+    def outliers(self) -> np.ndarray:
+        """The same for each datum: a pair of rotations is wrong if one of its nine numbers is."""
+        if self.understood.built.one == "data":
+            return self.marked
+        return self.marked.any(axis=tuple(range(1, self.marked.ndim)))
+
+    @property
+    def found(self) -> str:
+        """What was found, and its rank where it has one."""
+        return self.understood.built.found.format(rank=_rank(self.result.x))
+
+    @property
+    def quality(self) -> str:
+        """How good it is."""
+        res = self.result
+        words = _SOLVED.get(res.status, f"not solved ({res.status.name.lower().replace('_', ' ')})")
+        noise = "" if res.noise is None else f", of size {res.noise:.3g}"
+        return f"{words}{noise}; sum of errors {res.value:.6g} after {res.calls:,} calls and {res.seconds:.2g} s"
+
+    @property
+    def wrong(self) -> str:
+        """How many data are wrong."""
+        bad, one = self.outliers, self.understood.built.one
+        if self.result.outliers is None:
+            return f"not to be told among {bad.size:,} {one}"
+        return f"{int(bad.sum()):,} of {bad.size:,} {one} ({bad.mean():.1%})"
+
+    def lines(self, *files: Path) -> str:
+        """The answer in three lines."""
+        written = " and ".join(str(file) for file in files)
+        return f"Found:    {self.found}\nHow good: {self.quality}\nOutliers: {self.wrong}; see {written}"
+
+    def save(self, path: Path) -> None:
+        """Write the arrays, whole or not at all."""
+        with replacing(path) as draft, draft.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **self.arrays)
+
+
+def _rank(x: Any) -> int:
+    """The columns of the first factor."""
+    return int(np.asarray(jax.tree.leaves(x)[0]).shape[-1])

@@ -65,7 +65,7 @@ class Answer:
         """The same for each datum: a pair of rotations is wrong if one of its nine numbers is."""
         if self.understood.built.one == "data":
             return self.marked
-        return self.marked.any(axis=tuple(range(1, self.marked.ndim)))
+        return np.asarray(self.marked.any(axis=tuple(range(1, self.marked.ndim))))
 
     @property
     def found(self) -> str:

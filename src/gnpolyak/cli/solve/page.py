@@ -99,7 +99,8 @@ def _matrices(answer: Answer) -> Figure:
     for ax, (title, part) in zip(figure.subplots(1, 3), parts.items(), strict=True):
         cmap, low, high = ("Greys", 0.0, 1.0) if title == "wrong" else ("RdBu", -limit, limit)
         ax.imshow(_thinned(part), aspect="auto", interpolation="nearest", cmap=cmap, vmin=low, vmax=high)
-        ax.set(title=title, xticks=[], yticks=[])
+        # What is not there shows as grey, not as a zero.
+        ax.set(title=title, xticks=[], yticks=[], facecolor="0.8")
     return figure
 
 

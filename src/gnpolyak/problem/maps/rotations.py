@@ -134,8 +134,7 @@ class RelativeRotations(Map):
         size = jnp.max(jnp.diagonal(system)) + damping
         system = system + damping * jnp.eye(self.n, dtype=x.dtype) + size * null
         unit = x / length
-        h = _turn(unit, g)
-        return _unturn(unit, jax.scipy.linalg.solve(system, h - null @ h, assume_a="pos"))
+        return _unturn(unit, jax.scipy.linalg.solve(system, _turn(unit, g), assume_a="pos"))
 
     def gauge(self, x: Array, rng: np.random.Generator) -> Array:
         """All rotations turned by one, Rᵢ → RᵢG, and each quaternion with either sign."""

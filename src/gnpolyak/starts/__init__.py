@@ -19,8 +19,6 @@ __all__ = [
     "near",
     "origin",
     "row_for",
-    "row_for",
-    "spectral",
     "spectral",
     "synchronised",
 ]

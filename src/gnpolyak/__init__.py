@@ -6,7 +6,18 @@ from gnpolyak.base.version import __version__
 from gnpolyak.problem import capabilities
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.composite import Composite, Point, composite
-from gnpolyak.problem.maps import AutodiffMap, Linear, LowRank, Map, RelativeRotations, SymmetricCP
+from gnpolyak.problem.maps import (
+    CP,
+    AutodiffMap,
+    Hadamard,
+    Linear,
+    LowRank,
+    Map,
+    RelativeRotations,
+    Stack,
+    SymmetricCP,
+    Tucker,
+)
 from gnpolyak.problem.oracles import Kernel, Products, native
 from gnpolyak.problem.penalties import L1, L2, L21, CustomPenalty, Penalty, Pinball
 from gnpolyak.problem.sensing import BilinearSensing, Entries, Identity, LinearSensing, PowerSensing, Sensing
@@ -23,6 +34,7 @@ from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Known, Level, Restart, Target
 
 __all__ = [
+    "CP",
     "GNP",
     "L1",
     "L2",
@@ -37,6 +49,7 @@ __all__ = [
     "Direction",
     "Entries",
     "Graduated",
+    "Hadamard",
     "History",
     "Identity",
     "Info",
@@ -65,10 +78,12 @@ __all__ = [
     "Result",
     "ScaledSM",
     "Sensing",
+    "Stack",
     "State",
     "Status",
     "SymmetricCP",
     "Target",
+    "Tucker",
     "__version__",
     "capabilities",
     "composite",

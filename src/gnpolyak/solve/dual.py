@@ -19,7 +19,7 @@ from gnpolyak.problem.capabilities import GRAM_PINV
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.oracles import Products
 from gnpolyak.steps.least_absolute import least_absolute
-from gnpolyak.steps.weighted import data, forms_jacobian, jacobian, lengths, metric, ratio
+from gnpolyak.steps.weighted import data, forms_jacobian, jacobian, lengths, ratio
 from gnpolyak.steps.weights import ROUNDING, typical
 
 # Products of one solve for v, in the map's own metric and without a closed form.
@@ -173,8 +173,7 @@ def _in_metric(
     problem: Composite, x: Tree, tol: Array | float, budget: Array | int
 ) -> tuple[_Data, Array, Array, Array, Array, Array]:
     of = _split(problem, x, tol)
-    products, closed = problem.linearised(x), metric(problem, x)
-    precondition = lambda g: closed(g, 0.0)  # noqa: E731
+    products, precondition = problem.linearised(x), problem.map.preconditioner(x)
     fixed = jnp.where(of.zero, 0.0, jnp.sign(of.r))
     most = _IN_METRIC if problem.map.has(GRAM_PINV) else _WITHOUT
     # Two products are kept for the end.

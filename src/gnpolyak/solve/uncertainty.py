@@ -19,7 +19,7 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
-from gnpolyak.steps.weighted import jacobian, metric
+from gnpolyak.steps.weighted import jacobian
 from gnpolyak.steps.weights import TUKEY
 
 # The relative tolerance of a system for a direction: standard errors are not asked for to more digits.
@@ -90,8 +90,7 @@ def _solved(problem: Composite, x: Tree, direction: Tree, sigma: float) -> Tree:
     """τ² (JᵀAᵀAJ)†d, by conjugate gradients in the metric of the map."""
     good, scale = _influence(problem, x, sigma)
     product, kept = problem.linearised(x).product, good.astype(scale.dtype)
-    precondition = metric(problem, x)
     solution, _ = jax.scipy.sparse.linalg.cg(
-        lambda z: product(z, kept)[1], direction, tol=_TOLERANCE, M=lambda g: precondition(g, 0.0)
+        lambda z: product(z, kept)[1], direction, tol=_TOLERANCE, M=problem.map.preconditioner(x)
     )
     return trees.scale(scale, solution)

@@ -74,13 +74,6 @@ def is_small(problem: Composite, x: Tree) -> bool:
     return size <= LARGEST_DENSE_VARIABLE and size * rows <= LARGEST_DENSE_JACOBIAN
 
 
-def metric(problem: Composite, x: Tree) -> Callable[[Tree, Array | float], Tree]:
-    """The action (g, μ) ↦ (JᵀJ + μI)†g in closed form, or with I for JᵀJ where there is none."""
-    if problem.map.has(GRAM_PINV):
-        return lambda g, damping: problem.map.gram_pinv(x, g, damping)
-    return lambda g, damping: trees.scale(1.0 / (1.0 + damping), g)
-
-
 def jacobian(problem: Composite, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
     """AJ as a matrix, of the rows that the residuals are made of, and the way back from flat variables."""
     flat, unravel = trees.ravel(x)
@@ -124,12 +117,12 @@ def conjugate_gradient(problem: Composite, x: Tree, system: Weighted, budget: Ar
     α, the gain of W^½A along the first direction, brings μ from the units of JᵀJ to those of the system.
     """
     products = problem.linearised(x, system.kept)
-    precondition = metric(problem, x)
     most = jnp.minimum(_MOST_PRODUCTS if problem.map.has(GRAM_PINV) else _MOST_UNPRECONDITIONED, budget)
     w = system.w
     g = products.pull(w * system.r)
     known = jnp.maximum(system.damping, 0.0)
-    first = precondition(g, known)
+    precondition = problem.map.preconditioner(x, known)
+    first = precondition(g)
     rho = trees.dot(g, first)
     # At first ⟨g, g⟩/⟨g, (JᵀJ)†g⟩ is the curvature of c that the residual meets.
     damping = jnp.where(system.damping < 0, _DAMPING * ratio(trees.dot(g, g), rho), known)
@@ -143,7 +136,7 @@ def conjugate_gradient(problem: Composite, x: Tree, system: Weighted, budget: Ar
         t = ratio(s.rho, energy + gain * damping * length)
         fall = trees.add_scaled(pulled, gain * damping, s.direction)
         residual = trees.add_scaled(s.residual, -t, fall)
-        y = precondition(residual, known)
+        y = precondition(residual)
         new = trees.dot(residual, y)
         return _CG(
             z=trees.add_scaled(s.z, t, s.direction),

@@ -3,11 +3,18 @@
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.maps.autodiff import AutodiffMap
 from gnpolyak.problem.maps.base import Map
+from gnpolyak.problem.maps.cp import CP
+from gnpolyak.problem.maps.hadamard import Hadamard
 from gnpolyak.problem.maps.linear import Linear
 from gnpolyak.problem.maps.low_rank import LowRank
 from gnpolyak.problem.maps.rotations import RelativeRotations
+from gnpolyak.problem.maps.stack import Stack
 from gnpolyak.problem.maps.symmetric_cp import SymmetricCP
+from gnpolyak.problem.maps.tucker import Tucker
 
 MAPS: Table[type[Map]] = Table("maps", SymmetricCP, LowRank, RelativeRotations, Linear, AutodiffMap)
 
 __all__ = ["MAPS", "AutodiffMap", "Linear", "LowRank", "Map", "RelativeRotations", "SymmetricCP"]
+MAPS: Table[type[Map]] = Table("maps", SymmetricCP, LowRank, CP, Tucker, Hadamard, Stack, AutodiffMap)
+
+__all__ = ["CP", "MAPS", "AutodiffMap", "Hadamard", "LowRank", "Map", "Stack", "SymmetricCP", "Tucker"]

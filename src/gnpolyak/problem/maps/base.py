@@ -85,6 +85,15 @@ class Map(Part):
         """The minimum-norm solution (JᵀJ)†g in closed form, or (JᵀJ + λI)⁻¹g for g in its range and λ > 0."""
         raise self.lacking(GRAM_PINV)
 
+    def preconditioner(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
+        """The action g ↦ (G + λI)†g with G = JᵀJ, prepared once for many g, or a simpler G where there is no inverse.
+
+        A map that factorises something for `gram_pinv` writes this instead, and `gram_pinv` with it.
+        """
+        if self.has(GRAM_PINV):
+            return lambda g: self.gram_pinv(x, g, damping)
+        return lambda g: trees.scale(1.0 / (1.0 + damping), g)
+
     def right_gram(self, x: Array) -> Array:
         """The matrix XᵀX that ScaledSM divides by."""
         raise self.lacking(RIGHT_GRAM)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base.krylov import conjugate_gradient
+from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, is_regular, reciprocal, symmetric_pinv
 
 # Up to this rank the r²×r² matrix of the reduced system (at most 8 MB) is factorised; above it CG runs on r×r unknowns.
 _LARGEST_DIRECT_RANK = 32
@@ -35,7 +36,7 @@ def matrix_pinv(x: Array, g: Array, damping: Array | float) -> Array:
     """
     eigenvalues, v = jnp.linalg.eigh(x.T @ x)
     eigenvalues = jnp.maximum(eigenvalues, 0.0)
-    inverse = _reciprocal(eigenvalues + damping / 2, _cutoff(x.shape[0], x.dtype))
+    inverse = reciprocal(eigenvalues + damping / 2, cutoff(x.shape[0], x.dtype))
     xv, half = x @ v, g @ v / 2
     moment = xv.T @ half
     pairs = eigenvalues[:, None] + eigenvalues[None, :] + damping / 2
@@ -87,7 +88,7 @@ class _Reduced(eqx.Module):
             return n * (n - 1) * r @ (e * (a.T @ r)) + a @ outer
 
         a = conjugate_gradient(action, inside, max_steps=4 * inside.size).solution
-        return a, outside @ _pinv(outer, self.rows)
+        return a, outside @ symmetric_pinv(outer, self.rows)
 
     def factorise(self, inside: Array, outside: Array) -> tuple[Array, Array]:
         """Solve by Cholesky after scaling the columns, or by truncated eigenvalues where rank was lost.
@@ -116,7 +117,7 @@ class _Reduced(eqx.Module):
             more_a, more_z = solve(*self.residuals(a, z, inside, outside))
             return a + more_a, z + more_z
 
-        full_rank = _is_regular(inner_factor) & _is_regular(outer_factor)
+        full_rank = is_regular(inner_factor) & is_regular(outer_factor)
         return lax.cond(full_rank, regular, lambda: self.truncate(inside, outside))
 
     @property
@@ -139,11 +140,11 @@ class _Reduced(eqx.Module):
         """Solve on what is left of the rank, found from J's singular values where J is small enough to form."""
         if self._forms_its_jacobian:
             jacobian = jax.jacfwd(self._image)(self.r).reshape(-1, self.r.size)
-            inner = _gram_pinv(jacobian, self.damping, self.rows)
-            outer = _gram_pinv(jnp.sqrt(self.n) * self._power(), self.damping, self.rows)
+            inner = gram_pinv(jacobian, self.damping, self.rows)
+            outer = gram_pinv(jnp.sqrt(self.n) * self._power(), self.damping, self.rows)
         else:
             outer_matrix, inner_matrix = self.matrices()
-            inner, outer = _pinv(inner_matrix, self.rows), _pinv(outer_matrix, self.rows)
+            inner, outer = symmetric_pinv(inner_matrix, self.rows), symmetric_pinv(outer_matrix, self.rows)
         return (inner @ inside.ravel()).reshape(inside.shape), outside @ outer
 
     def _image(self, r: Array) -> Array:
@@ -152,33 +153,3 @@ class _Reduced(eqx.Module):
     def _power(self) -> Array:
         """The matrix K of columns rᵢ^⊗(n−1), so that D = KᵀK."""
         return column_powers(self.n - 1, self.r).reshape(-1, self.r.shape[1])
-
-
-def _cutoff(size: int, dtype: jnp.dtype) -> float:
-    """Eigenvalues below this fraction of the largest are rounding, not rank."""
-    return size * float(jnp.finfo(dtype).eps)
-
-
-def _reciprocal(values: Array, cutoff: float) -> Array:
-    """1/λ where λ is above the cutoff relative to the largest, else 0."""
-    kept = values > cutoff * jnp.max(values)
-    return jnp.where(kept, 1.0 / jnp.where(kept, values, 1.0), 0.0)
-
-
-def _is_regular(factor: Array) -> Array:
-    """Tell from the Cholesky factor of a scaled matrix whether it has full rank to working precision."""
-    pivots = jnp.diag(factor) ** 2
-    # NaN pivots of a failed factorisation compare false.
-    return jnp.min(pivots) > 100 * _cutoff(factor.shape[0], factor.dtype) * jnp.max(pivots)
-
-
-def _gram_pinv(matrix: Array, damping: Array, rows: int) -> Array:
-    """(MᵀM + μ)† from the singular values of M, whose null space is then known to eps, not to eps·cond(M)²."""
-    _, singular, vt = jnp.linalg.svd(matrix, full_matrices=False)
-    return (vt.T * _reciprocal(singular**2 + damping, _cutoff(rows, matrix.dtype))) @ vt
-
-
-def _pinv(matrix: Array, size: int) -> Array:
-    """The pseudo-inverse of a symmetric positive semidefinite matrix."""
-    eigenvalues, v = jnp.linalg.eigh(matrix)
-    return (v * _reciprocal(eigenvalues, _cutoff(max(size, matrix.shape[0]), matrix.dtype))) @ v.T

@@ -1,0 +1,81 @@
+"""The Hadamard map c(u, v) = u ⊙ u − v ⊙ v."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem import capabilities as can
+from gnpolyak.problem.maps.base import Map
+
+Pair = tuple[Array, Array]
+
+
+class Hadamard(Map):
+    """Vectors as differences of squares, c(u, v) = u ⊙ u − v ⊙ v, which favours sparse ones.
+
+    Entry by entry J is the row (2u, −2v), so JᵀJ is of rank one there, and of rank zero where u = v = 0. At the
+    shortest (u, v) of an entry that is zero the rank falls, but not at the others with u² = v².
+    """
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
+        yield cls(), (rng.standard_normal(5), rng.standard_normal(5))
+        yield cls(), (rng.standard_normal((3, 2)), np.zeros((3, 2)))
+        # Entries where the rank falls, and where it nearly does.
+        yield cls(), (np.array([1.0, 0.0, 1e-2, 0.0]), np.array([0.5, 0.0, 1e-3, 2.0]))
+
+    @property
+    def offers(self) -> frozenset[can.Capability]:
+        return frozenset({can.IMAGE, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE})
+
+    def check(self, x: Tree) -> None:
+        shapes: list[Any] = [getattr(leaf, "shape", None) for leaf in x] if isinstance(x, tuple) else []
+        fits = len(shapes) == 2 and shapes[0] == shapes[1] is not None and 0 not in shapes[0]
+        if not fits or any(map(jnp.iscomplexobj, x)):
+            raise InputError(
+                given=f"a variable of shapes {shapes}" if shapes else f"a variable of type {type(x).__name__}",
+                needed="for Hadamard, a pair (u, v) of real arrays of one shape",
+                missing="two arrays alike",
+                advice="pass x0=(u, v) with u² − v² the array that is meant",
+            )
+
+    def __call__(self, x: Pair) -> Array:
+        return x[0] * x[0] - x[1] * x[1]
+
+    def gram(self, x: Pair) -> Callable[[Pair], Pair]:
+        u, v = x
+
+        def action(z: Pair) -> Pair:
+            image = 4 * (u * z[0] - v * z[1])
+            return u * image, -v * image
+
+        return action
+
+    def gram_pinv(self, x: Pair, g: Pair, damping: Array | float = 0.0) -> Pair:
+        u, v = x
+        size = jnp.hypot(u, v)
+        seen = size > 0
+        length = jnp.where(seen, size, 1.0)
+        # The unit vector along (u, −v): its part of g, and nothing else, is in the range.
+        a, b = u / length, -v / length
+        along = jnp.where(seen, (a * g[0] + b * g[1]) / (4 * length * length + damping), 0.0)
+        return a * along, b * along
+
+    def curvature(self, x: Pair, s: Pair) -> Array:
+        return 2 * jnp.linalg.norm(s[0] * s[0] - s[1] * s[1])
+
+    def distance(self, x: Pair, y: Pair) -> Array:
+        """‖c(x) − c(y)‖ from differences of squares as products: nothing cancels but u − u′ itself."""
+        (u, v), (a, b) = x, y
+        return jnp.linalg.norm((u - a) * (u + a) - (v - b) * (v + b))
+
+    def gauge(self, x: Pair, rng: np.random.Generator) -> Pair:
+        signs = rng.choice([-1.0, 1.0], (2, *np.shape(x[0])))
+        return x[0] * signs[0], x[1] * signs[1]

@@ -1,0 +1,106 @@
+"""The sum of maps, c(x₁, x₂, …) = c₁(x₁) + c₂(x₂) + … of any number of maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem import capabilities as can
+from gnpolyak.problem.maps.autodiff import AutodiffMap
+from gnpolyak.problem.maps.base import Map
+from gnpolyak.problem.maps.low_rank import LowRank
+
+Several = tuple[Tree, ...]
+
+
+class Stack(Map):
+    """A sum of maps, each of a variable of its own: c(x) = Σᵢ cᵢ(xᵢ) for a tuple x of the parts' variables.
+
+    The Jacobians stand side by side, J = [J₁ J₂ …], so JᵀJ has blocks JᵢᵀJⱼ off its diagonal and no closed inverse,
+    even where each part has one. The inverses of the diagonal blocks serve as preconditioner.
+
+    Parameters
+    ----------
+    parts
+        Maps, or functions that become one, whose images have one shape.
+    """
+
+    parts: tuple[Map, ...]
+
+    def __init__(self, *parts: Map | Callable[..., Array]) -> None:
+        if len(parts) < 1:
+            raise InputError(
+                given="Stack()",
+                needed="the maps whose images are added",
+                missing="at least one",
+                advice="write Stack(LowRank(), LowRank())",
+            )
+        self.parts = tuple(each if isinstance(each, Map) else AutodiffMap(each) for each in parts)
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
+        pairs = [tuple(rng.standard_normal((d, r)) for d in (5, 4)) for r in (1, 1)]
+        yield cls(LowRank(), LowRank()), tuple(pairs)
+        yield cls(LowRank(), _shift), (pairs[0], rng.standard_normal(4))
+
+    @property
+    def offers(self) -> frozenset[can.Capability]:
+        both = {can.IMAGE, can.GAUGE}
+        return frozenset(each for each in both if all(part.has(each) for part in self.parts))
+
+    @property
+    def label(self) -> str:
+        return f"Stack({', '.join(part.label for part in self.parts)})"
+
+    def check(self, x: Tree) -> None:
+        if not isinstance(x, tuple) or len(x) != len(self.parts):
+            raise InputError(
+                given=f"a variable of {len(x)} parts" if isinstance(x, tuple) else f"a {type(x).__name__}",
+                needed=f"for {self.label}, a tuple of {len(self.parts)} variables, one for each map",
+                missing="a variable for every map",
+                advice="pass x0=(x1, x2, …)",
+            )
+        for part, each in zip(self.parts, x, strict=True):
+            part.check(each)
+        shapes = [jax.eval_shape(part, each).shape for part, each in zip(self.parts, x, strict=True)]
+        if len(set(shapes)) > 1:
+            raise InputError(
+                given=f"images of shapes {shapes}",
+                needed="images that can be added",
+                missing="one shape",
+                advice="evaluate each map at its part of x0, and compare",
+            )
+
+    def __call__(self, x: Several) -> Array:
+        images = [part(each) for part, each in zip(self.parts, x, strict=True)]
+        return sum(images[1:], start=images[0])
+
+    def settled(self, at: Tree) -> Self:
+        return type(self)(*(part.settled(each) for part, each in zip(self.parts, at, strict=True)))
+
+    def cast(self, dtype: np.dtype) -> Self:
+        return type(self)(*(part.cast(dtype) for part in self.parts))
+
+    def preconditioner(self, x: Several, damping: Array | float = 0.0) -> Callable[[Several], Several]:
+        solvers = [part.preconditioner(each, damping) for part, each in zip(self.parts, x, strict=True)]
+        return lambda g: tuple(solve(each) for solve, each in zip(solvers, g, strict=True))
+
+    def curvature(self, x: Several, s: Several) -> Array:
+        """At most the sum of the parts' own."""
+        terms = [part.curvature(*each) for part, *each in zip(self.parts, x, s, strict=True)]
+        return jnp.sum(jnp.stack(terms))
+
+    def gauge(self, x: Several, rng: np.random.Generator) -> Several:
+        return tuple(part.gauge(each, rng) for part, each in zip(self.parts, x, strict=True))
+
+
+def _shift(x: Array) -> Array:
+    """A row that is added to each of five."""
+    return jnp.broadcast_to(x, (5, x.size))

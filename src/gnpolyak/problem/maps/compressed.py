@@ -62,13 +62,19 @@ class Compressed(eqx.Module):
         outer = [self._shifted(h) for h in self.outer]
         if flat.size > _LARGEST_DIRECT:
             return self._iterate, scaled_inverses(outer, lambda: tuple(symmetric_pinv(h, self.rows) for h in outer))
-        matrix = self._matrix()
+        jacobian, matrix = self._matrices()
         # Where these are not independent, Q has columns that are no symmetries.
         null, triangle = jnp.linalg.qr(self.symmetries)
         independent = jnp.min(jnp.abs(jnp.diag(triangle))) > 100 * cutoff(flat.size, flat.dtype)
-        level = jnp.diag(matrix)
-        filled = matrix + null @ ((null.T * level) @ null) @ null.T
-        inverse, *rest = scaled_inverses([filled, *outer], lambda: self._truncated(matrix, outer), independent)
+        filled = matrix + null @ ((null.T * jnp.diag(matrix)) @ null) @ null.T
+
+        def truncated() -> tuple[Array, ...]:
+            # From J's singular values, where J was formed.
+            known = jacobian is not None
+            inner = gram_pinv(jacobian, self.damping, self.rows) if known else symmetric_pinv(matrix, self.rows)
+            return inner, *(symmetric_pinv(h, self.rows) for h in outer)
+
+        inverse, *rest = scaled_inverses([filled, *outer], truncated, independent)
 
         def inside(u: Array) -> Array:
             return jnp.where(independent, u - null @ (null.T @ u), u)
@@ -80,27 +86,23 @@ class Compressed(eqx.Module):
 
         return solve, tuple(rest)
 
-    def _action(self, z: Tree) -> Tree:
-        return trees.add_scaled(self.map.gram(self.x)(z), self.damping, z)
-
     def _iterate(self, g: Tree) -> Tree:
-        return conjugate_gradient(self._action, g, max_steps=4 * trees.size(g)).solution
+        gram = self.map.gram(self.x)
+        return conjugate_gradient(
+            lambda z: trees.add_scaled(gram(z), self.damping, z), g, max_steps=4 * trees.size(g)
+        ).solution
 
-    def _matrix(self) -> Array:
+    def _matrices(self) -> tuple[Array | None, Array]:
+        """J, where it is small enough, and JᵀJ + μI."""
         flat, unravel = trees.ravel(self.x)
-        return jax.vmap(lambda u: trees.ravel(self._action(unravel(u)))[0])(jnp.eye(flat.size, dtype=flat.dtype))
+        if jax.eval_shape(self.map, self.x).size * flat.size <= _LARGEST_JACOBIAN:
+            jacobian = jax.jacfwd(lambda u: self.map(unravel(u)).ravel())(flat)
+            return jacobian, self._shifted(jacobian.T @ jacobian)
+        gram, unit = self.map.gram(self.x), jnp.eye(flat.size, dtype=flat.dtype)
+        return None, self._shifted(jax.vmap(lambda u: trees.ravel(gram(unravel(u)))[0])(unit))
 
     def _shifted(self, h: Array) -> Array:
         return h + self.damping * jnp.eye(len(h), dtype=h.dtype)
-
-    def _truncated(self, matrix: Array, outer: list[Array]) -> tuple[Array, ...]:
-        """All of them on what is left of the rank, from J's singular values where J is small enough to form."""
-        flat, unravel = trees.ravel(self.x)
-        rest = [symmetric_pinv(h, self.rows) for h in outer]
-        if jax.eval_shape(self.map, self.x).size * flat.size > _LARGEST_JACOBIAN:
-            return symmetric_pinv(matrix, self.rows), *rest
-        jacobian = jax.jacfwd(lambda u: self.map(unravel(u)).ravel())(flat)
-        return gram_pinv(jacobian, self.damping, self.rows), *rest
 
 
 def joined(bases: Sequence[Array], outer: Sequence[Array], g: Sequence[Array], inner: Sequence[Array]) -> list[Array]:

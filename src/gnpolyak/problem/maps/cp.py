@@ -39,9 +39,7 @@ class CP(Map):
         yield cls(), tuple(rng.standard_normal((d, 2)) * np.array([1.0, 10 ** (-4 / 3)]) for d in shape)
         yield cls(), tuple(rng.standard_normal((d, 2)) * np.array([1.0, 0.0]) for d in shape)
         yield cls(), (np.ones((5, 2)), np.ones((4, 2)), rng.standard_normal((3, 2)))
-        # A matrix, and four factors of which one is shorter than the rank.
         yield cls(), tuple(rng.standard_normal((d, 2)) for d in (4, 3))
-        yield cls(), tuple(rng.standard_normal((d, 3)) for d in (4, 3, 2, 3))
 
     @property
     def offers(self) -> frozenset[can.Capability]:

@@ -23,7 +23,7 @@ class Tucker(Map):
     """Tensors of multilinear rank (r₁, …, r_N), c(C, (A₁, …, A_N)) = C ×₁ A₁ … ×_N A_N.
 
     The variable is a pair of the core C of shape (r₁, …, r_N) and the tuple of factors of shapes (dₖ, rₖ). With
-    Sₖ = AₖᵀAₖ and Xₖ = AₖᵀZₖ the Gram works on arrays of the core's size. Every factor can be exchanged for AₖG with
+    Aₖ = QₖRₖ the Gram works on arrays of the core's size. Every factor can be exchanged for AₖG with
     core C ×ₖ G⁻¹, so its rank is Σ rₖ(dₖ − rₖ) + Π rₖ. The pseudo-inverse splits as `compressed` says, into rₖ×rₖ
     systems and one of Π rₖ + Σ rₖ² unknowns.
     """
@@ -35,9 +35,6 @@ class Tucker(Map):
         # A condition number of 100; a core that does not fill its ranks.
         yield cls(), (core * np.array([1.0, 0.01]), factors)
         yield cls(), (core * np.array([1.0, 0.0]), factors)
-        # A matrix, and four factors.
-        yield cls(), _drawn(rng, (2, 2), (4, 3))
-        yield cls(), _drawn(rng, (2, 1, 2, 2), (3, 2, 3, 2))
 
     @property
     def offers(self) -> frozenset[can.Capability]:
@@ -62,23 +59,14 @@ class Tucker(Map):
 
     def gram(self, x: Parts) -> Callable[[Parts], Parts]:
         core, factors = x
-        places = range(len(factors))
-        s = [a.T @ a for a in factors]
-        h = [_unfolded(_times(core, s, k), k) @ _unfolded(core, k).T for k in places]
+        bases, small = split(factors)
+        push, pull = self.linearize((core, small))
+        rests = _rests(core, small)
 
         def action(z: Parts) -> Parts:
-            y, steps = z
-            crossed = [a.T @ step for a, step in zip(factors, steps, strict=True)]
-            # The image of z, seen through all factors, and through all but the k-th.
-            moved = [_times(core, [*s[:k], crossed[k], *s[k + 1 :]]) for k in places]
-            found = []
-            for k in places:
-                seen = _times(y, s, k)
-                for m in places:
-                    if m != k:
-                        seen = seen + _times(core, [*s[:m], crossed[m], *s[m + 1 :]], k)
-                found.append(factors[k] @ (_unfolded(seen, k) @ _unfolded(core, k).T) + steps[k] @ h[k])
-            return sum(moved, start=_times(y, s)), tuple(found)
+            inside = tuple(q.T @ step for q, step in zip(bases, z[1], strict=True))
+            y, found = pull(push((z[0], inside)))
+            return y, tuple(joined(bases, rests, z[1], found))
 
         return action
 
@@ -86,9 +74,7 @@ class Tucker(Map):
         core, factors = x
         rows = max(a.shape[0] for a in factors)
         bases, r = split(factors)
-        faces = [_unfolded(_times(core, r, k), k) for k in range(len(r))]
-        rests = tuple(face @ face.T for face in faces)
-        inner, outer = Compressed(self, (core, r), rests, _exchanges(core, r), damping, rows).inverses()
+        inner, outer = Compressed(self, (core, r), _rests(core, r), _exchanges(core, r), damping, rows).inverses()
 
         def solve(g: Parts) -> Parts:
             y, inside = inner((g[0], tuple(q.T @ each for q, each in zip(bases, g[1], strict=True))))
@@ -125,14 +111,15 @@ def _drawn(rng: np.random.Generator, ranks: tuple[int, ...], shape: tuple[int, .
 def _times(core: Array, matrices: Sequence[Array], but: int | None = None) -> Array:
     """The core times a matrix along each of its axes, or along all but one."""
     for k, matrix in enumerate(matrices):
-        if k != but:
-            core = jnp.moveaxis(jnp.tensordot(matrix, core, axes=(1, k)), 0, k)
+        # The first axis goes to the end: after all of them each is back in its place.
+        core = jnp.moveaxis(core, 0, -1) if k == but else jnp.tensordot(core, matrix, axes=(0, 1))
     return core
 
 
-def _unfolded(tensor: Array, k: int) -> Array:
-    """The tensor as a matrix whose rows go along axis k."""
-    return jnp.moveaxis(tensor, k, 0).reshape(tensor.shape[k], -1)
+def _rests(core: Array, small: Sequence[Array]) -> tuple[Array, ...]:
+    """The Hₖ = FₖFₖᵀ of the parts outside the factors' ranges, with Fₖ the k-th unfolding of C times the others."""
+    faces = [jnp.moveaxis(_times(core, small, k), k, 0).reshape(core.shape[k], -1) for k in range(len(small))]
+    return tuple(face @ face.T for face in faces)
 
 
 def _exchanges(core: Array, factors: Sequence[Array]) -> Array:

@@ -7,6 +7,7 @@ from gnpolyak.instances.low_rank import matrix_completion, robust_pca
 from gnpolyak.instances.regression import regression
 from gnpolyak.instances.synchronisation import synchronisation
 from gnpolyak.instances.tensor_sensing import DEFAULT_MEASUREMENTS, default_measurements, tensor_sensing
+from gnpolyak.instances.tensors import tensor_decomposition, tucker
 
 __all__ = [
     "DEFAULT_MEASUREMENTS",
@@ -20,5 +21,7 @@ __all__ = [
     "regression",
     "robust_pca",
     "synchronisation",
+    "tensor_decomposition",
     "tensor_sensing",
+    "tucker",
 ]

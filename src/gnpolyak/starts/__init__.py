@@ -7,18 +7,24 @@ from gnpolyak.starts.power.larger import larger
 from gnpolyak.starts.power.spectral import WeakStartWarning, estimate_rank, spectral
 from gnpolyak.starts.rotations import synchronised
 from gnpolyak.starts.table import LARGER, STARTS, row_for
+from gnpolyak.starts.tensor.cp import cp
+from gnpolyak.starts.tensor.tucker import tucker
 
 __all__ = [
     "LARGER",
     "STARTS",
     "WeakStartWarning",
     "bilinear",
+    "cp",
     "estimate_rank",
     "larger",
     "low_rank",
     "near",
     "origin",
     "row_for",
+    "row_for",
+    "spectral",
     "spectral",
     "synchronised",
+    "tucker",
 ]

@@ -43,7 +43,9 @@ class CP(Map):
 
     @property
     def offers(self) -> frozenset[can.Capability]:
-        return frozenset({can.IMAGE, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE})
+        return frozenset(
+            {can.IMAGE, can.ENTRIES, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE, can.COLUMNS}
+        )
 
     def check(self, x: Tree) -> None:
         shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in x] if isinstance(x, tuple) else []
@@ -60,6 +62,10 @@ class CP(Map):
         # All but the last factor are multiplied out: the sum over the terms is one matrix product.
         rows = reduce(lambda t, a: (t[:, None, :] * a[None, :, :]).reshape(-1, a.shape[1]), x[:-1])
         return (rows @ x[-1].T).reshape([a.shape[0] for a in x])
+
+    def entries(self, x: Factors, indices: tuple[Array, ...]) -> Array:
+        rows = [a[index] for a, index in zip(x, indices, strict=True)]
+        return jnp.sum(reduce(jnp.multiply, rows), axis=1)
 
     def gram(self, x: Factors) -> Callable[[Factors], Factors]:
         grams, places = [a.T @ a for a in x], range(len(x))

@@ -38,7 +38,7 @@ class Tucker(Map):
 
     @property
     def offers(self) -> frozenset[can.Capability]:
-        return frozenset({can.IMAGE, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE})
+        return frozenset({can.IMAGE, can.ENTRIES, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE})
 
     def check(self, x: Tree) -> None:
         paired = isinstance(x, tuple) and len(x) == 2 and isinstance(x[1], tuple)
@@ -56,6 +56,14 @@ class Tucker(Map):
 
     def __call__(self, x: Parts) -> Array:
         return _times(x[0], x[1])
+
+    def entries(self, x: Parts, indices: tuple[Array, ...]) -> Array:
+        core, factors = x
+        rows = [a[index] for a, index in zip(factors, indices, strict=True)]
+        seen = jnp.tensordot(rows[0], core, axes=(1, 0))
+        for row in rows[1:]:
+            seen = jnp.einsum("mr...,mr->m...", seen, row)
+        return seen
 
     def gram(self, x: Parts) -> Callable[[Parts], Parts]:
         core, factors = x

@@ -118,7 +118,7 @@ def _instance(
     for_noise: np.random.Generator,
     for_start: np.random.Generator,
 ) -> Instance:
-    b = corrupted(clean, settings["p_fail"], for_noise)
+    b: Any = corrupted(clean, settings["p_fail"], for_noise)
     target = float(np.sum(np.abs(b - clean)))
     return Instance(Composite(c, L1(b), Identity()), around(truth, for_start), truth, target, settings)
 

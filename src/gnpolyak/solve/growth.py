@@ -20,7 +20,7 @@ from gnpolyak.steps.status import Status
 from gnpolyak.steps.weights import TUKEY
 
 
-def grown(run: Run, res: Result, solve: Callable[[Tree], Result], rank: int | str = "auto") -> Result:
+def grown(run: Run, res: Result, solve: Callable[[Tree], Result], rank: int | str | tuple[int, ...] = "auto") -> Result:
     """The result with `rank` factors, or for "auto" with as many as make the residuals fall.
 
     Exact data end it by being fitted. In noise, where the rank is not known, one factor too many is tried: it explains

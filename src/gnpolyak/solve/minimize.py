@@ -37,7 +37,7 @@ def minimize(
     x0: Tree = None,
     method: str | Method = "auto",
     *,
-    rank: int | str = "auto",
+    rank: int | str | tuple[int, ...] = "auto",
     cuts: int | None = None,
     target: float | Target | None = None,
     lower_bound: float | None = None,
@@ -64,10 +64,10 @@ def minimize(
         ``"auto"`` (GNP with several cuts, then graduated Gauss–Newton steps), ``"graduated"`` (those alone), the
         methods of the literature ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as
         ``GNP(solver="cg")``.
-    rank : int or "auto"
-        The number of factors of a start from the data. ``"auto"`` begins with an estimate (`starts.estimate_rank`) and
-        adds factors as long as each explains data that the others do not. The default method can do with surplus
-        factors. Not used when x0 is given.
+    rank : int, tuple of int or "auto"
+        The number of factors of a start from the data; for a Tucker tensor one for each axis. ``"auto"`` begins with an
+        estimate (`starts.estimate_rank`) and adds factors as long as each explains data that the others do not. The
+        default method can do with surplus factors. Not used when x0 is given.
     cuts : int, optional
         How many of the last points each step takes into account, 1 to 10; by default the method's own choice: 5 for
         ``"auto"``, 1 for the methods of the literature.
@@ -147,7 +147,7 @@ def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
     return _better(run, certified(run, rule, run.through(fallback, x)), res)
 
 
-def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: int | str) -> Result:
+def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: int | str | tuple[int, ...]) -> Result:
     """From the first factor on, with graduated steps for each number of factors; the method itself where those fail.
 
     A method of the literature is given the last factor to begin with.

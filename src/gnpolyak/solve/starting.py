@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import jax
 
@@ -23,7 +24,7 @@ def goes_by_factors(problem: Composite) -> bool:
     return row_for(STARTS, problem) is None and row_for(LARGER, problem) is not None
 
 
-def start(problem: Composite, rank: int | str) -> Tree:
+def start(problem: Composite, rank: int | str | tuple[int, ...]) -> Tree:
     """A start from the data alone, by the row for the problem's map and sensing."""
     found = row_for(STARTS, problem)
     larger = row_for(LARGER, problem)
@@ -49,7 +50,7 @@ def start(problem: Composite, rank: int | str) -> Tree:
     return found(problem)
 
 
-def _first(problem: Composite, larger: Callable[..., Tree], rank: int | str) -> Tree:
+def _first(problem: Composite, larger: Callable[..., Tree], rank: Any) -> Tree:
     """The first factor, and room for the others."""
     if rank != "auto" and not is_whole(rank, 1):
         raise InputError(

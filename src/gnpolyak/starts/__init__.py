@@ -1,6 +1,7 @@
 """Starting points: near a known truth, or from the data alone."""
 
 from gnpolyak.starts import bilinear, low_rank
+from gnpolyak.starts.hadamard import hadamard
 from gnpolyak.starts.linear import origin
 from gnpolyak.starts.near import near
 from gnpolyak.starts.power.larger import larger
@@ -17,6 +18,7 @@ __all__ = [
     "bilinear",
     "cp",
     "estimate_rank",
+    "hadamard",
     "larger",
     "low_rank",
     "near",

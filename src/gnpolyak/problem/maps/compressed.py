@@ -70,9 +70,10 @@ class Compressed(eqx.Module):
 
         def truncated() -> tuple[Array, ...]:
             # From J's singular values, where J was formed.
-            known = jacobian is not None
-            inner = gram_pinv(jacobian, self.damping, self.rows) if known else symmetric_pinv(matrix, self.rows)
-            return inner, *(symmetric_pinv(h, self.rows) for h in outer)
+            rest = (symmetric_pinv(h, self.rows) for h in outer)
+            if jacobian is None:
+                return symmetric_pinv(matrix, self.rows), *rest
+            return gram_pinv(jacobian, self.damping, self.rows), *rest
 
         inverse, *rest = scaled_inverses([filled, *outer], truncated, independent)
 

@@ -43,9 +43,7 @@ class CP(Map):
 
     @property
     def offers(self) -> frozenset[can.Capability]:
-        return frozenset(
-            {can.IMAGE, can.ENTRIES, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE, can.COLUMNS}
-        )
+        return frozenset({can.IMAGE, can.ENTRIES, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.GAUGE})
 
     def check(self, x: Tree) -> None:
         shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in x] if isinstance(x, tuple) else []

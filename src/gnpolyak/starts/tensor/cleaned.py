@@ -10,6 +10,7 @@ do not show, are what is left of them when the large ones are explained.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,11 @@ _CUT = 3 * 1.4826
 _SLOWEST = 0.8
 # Projections for each rank on the way, and for the last: the level falls to a tenth, and to a thousandth.
 _ON_THE_WAY, _AT_LAST = 10, 30
+# Where ranks are to be found: the most projections for one, in which the level falls to 1e-8; a fall of the residuals
+# in ten of them that is none; and the share of the data at which nothing is left.
+_FOR_RANKS, _STALLED, _EXPLAINED = 80, 0.9, 1e-5
+# Ranks that are tried beyond one that explained more than the last.
+_PATIENCE = 2
 
 
 @dataclass(frozen=True)
@@ -35,15 +41,17 @@ class Cleaned:
     """L + clip(R, ±τ), which was projected."""
     level: float
     """τ."""
+    scale: float
+    """Three standard deviations of the residuals, by their median: what τ would be if it could fall at once."""
 
-    def significant(self) -> tuple[int, ...]:
-        """How many singular values of each unfolding are larger than those of entries of size τ at random would be."""
-        counts = []
-        for k, d in enumerate(self.filled.shape):
-            values = np.linalg.svd(unfolded(self.filled, k), compute_uv=False)
-            random = self.level * (np.sqrt(d) + np.sqrt(self.filled.size / d))
-            counts.append(max(1, int(np.sum(values > random))))
-        return tuple(counts)
+    def worth(self, before: Cleaned) -> bool:
+        """Whether larger ranks earned their variables, by the Bayesian information criterion for the scale."""
+        variables = self._variables() - before._variables()
+        m = self.filled.size
+        return bool(m * np.log(before.scale / max(self.scale, np.finfo(float).tiny)) > variables * np.log(m) / 2)
+
+    def _variables(self) -> int:
+        return self.core.size + sum((a.shape[0] - a.shape[1]) * a.shape[1] for a in self.factors)
 
 
 def data_of(problem: Composite) -> tuple[np.ndarray, np.dtype]:
@@ -73,24 +81,58 @@ def cleaned(t: np.ndarray, ranks: tuple[int, ...]) -> Cleaned:
 
 
 def estimated(t: np.ndarray) -> Cleaned:
-    """The tensor whose ranks are as large as its data speak for."""
-    found, stage = None, 0
-    while found is None or (max(found.significant()) > stage and stage < max(t.shape)):
-        stage += 1
-        found = _projected(t, found, tuple(min(stage, d) for d in t.shape), _ON_THE_WAY)
-    found = _projected(t, found, found.core.shape, _AT_LAST)
-    return cleaned(t, found.significant())
+    """The tensor whose rank, the same along all axes, is as large as its data speak for."""
+    nothing = _nothing(t)
+    kept = found = _settled(t, None, (1,) * t.ndim)
+    for stage in range(2, max(t.shape) + 1):
+        if found.scale <= nothing or stage > max(kept.core.shape) + _PATIENCE:
+            break
+        found = _settled(t, found, tuple(min(stage, d) for d in t.shape))
+        kept = found if found.scale <= nothing or found.worth(kept) else kept
+    return cleaned(t, kept.core.shape)
 
 
-def _projected(t: np.ndarray, start: Cleaned | None, ranks: tuple[int, ...], rounds: int) -> Cleaned:
+def trimmed(t: np.ndarray, found: Cleaned) -> Cleaned:
+    """The tensor with the ranks, along each axis, that are worth their variables."""
+    for k in range(t.ndim):
+        while found.core.shape[k] > 1:
+            ranks = tuple(r - (axis == k) for axis, r in enumerate(found.core.shape))
+            fewer = _settled(t, found, ranks)
+            if fewer.scale > _nothing(t) and found.worth(fewer):
+                break
+            found = fewer
+    return cleaned(t, found.core.shape)
+
+
+def _nothing(t: np.ndarray) -> float:
+    return _EXPLAINED * _CUT * float(np.median(np.abs(t)))
+
+
+def _settled(t: np.ndarray, start: Cleaned | None, ranks: tuple[int, ...]) -> Cleaned:
+    """The projection to these ranks, when the residuals do not fall any more or are nothing."""
+    found, scale, level = start, np.inf, 0.0
+    for _ in range(_FOR_RANKS // _ON_THE_WAY):
+        found = _projected(t, found, ranks, _ON_THE_WAY, level)
+        stalled = found.level <= found.scale and found.scale > _STALLED * scale
+        if found.scale <= _nothing(t) or stalled:
+            break
+        scale, level = found.scale, found.level
+    assert found is not None
+    return found
+
+
+def _projected(
+    t: np.ndarray, start: Cleaned | None, ranks: tuple[int, ...], rounds: int, level: float = 0.0
+) -> Cleaned:
     low = np.zeros_like(t) if start is None else times(start.core, start.factors)
-    level, found = 0.0, start
+    found = start
     for _ in range(rounds):
         r = t - low
-        level = max(_CUT * float(np.median(np.abs(r))), _SLOWEST * level)
+        scale = _CUT * float(np.median(np.abs(r)))
+        level = max(scale, _SLOWEST * level)
         filled = low + np.clip(r, -level, level)
         factors = tuple(_leading(unfolded(filled, k), rank) for k, rank in enumerate(ranks))
-        found = Cleaned(times(filled, [a.T for a in factors]), factors, filled, level)
+        found = Cleaned(times(filled, [a.T for a in factors]), factors, filled, level, scale)
         low = times(found.core, factors)
         if level <= 100 * np.finfo(np.float64).eps * np.max(np.abs(low)):
             break
@@ -119,7 +161,7 @@ def checked_ranks(rank: int | str | tuple[int, ...], shape: tuple[int, ...]) -> 
     """One rank for each axis, from one for all or a tuple; None for "auto"."""
     if isinstance(rank, str) and rank == "auto":
         return None
-    ranks = tuple(rank) if isinstance(rank, (tuple, list)) else (rank,) * len(shape)
+    ranks: tuple[Any, ...] = tuple(rank) if isinstance(rank, (tuple, list)) else (rank,) * len(shape)
     if len(ranks) != len(shape) or not all(is_whole(r, 1) and r <= d for r, d in zip(ranks, shape, strict=True)):
         raise InputError(
             given=f"rank={rank!r} for a tensor of shape {shape}",

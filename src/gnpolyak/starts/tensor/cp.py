@@ -67,7 +67,7 @@ def larger(problem: Composite, x: Tree, *, seed: int = 0) -> Tree | None:
     problem : Composite
         As for `cp`.
     x : tuple of ndarray
-        Factors that do not explain the data; a first column that is zero in all of them is filled.
+        Factors that do not explain the data.
     seed : int
         Seed of the few random numbers used.
 
@@ -77,12 +77,10 @@ def larger(problem: Composite, x: Tree, *, seed: int = 0) -> Tree | None:
         In the problem's floating type; None where nothing is left to explain.
     """
     t, dtype = data_of(problem)
-    kept = np.any([np.any(np.asarray(a) != 0, axis=0) for a in x], axis=0)
-    factors = tuple(np.asarray(a, np.float64)[:, kept] for a in x)
+    factors = tuple(np.asarray(a, np.float64) for a in x)
     left = t - terms.composed(factors)
     size = float(np.median(np.abs(left)))
     if size <= _ROUNDING * float(np.finfo(dtype).eps) * float(np.median(np.abs(t))):
         return None
     term = terms.leading_term(np.clip(left, -_CUT * size, _CUT * size), np.random.default_rng(seed))
-    wider = (np.column_stack([a, v]) for a, v in zip(factors, term, strict=True))
-    return tuple(np.pad(a, ((0, 0), (0, max(kept.size - a.shape[1], 0)))).astype(dtype) for a in wider)
+    return tuple(np.column_stack([a, v]).astype(dtype) for a, v in zip(factors, term, strict=True))

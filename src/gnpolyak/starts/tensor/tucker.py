@@ -10,7 +10,7 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Tucker
 from gnpolyak.problem.sensing import Identity
 from gnpolyak.starts.table import STARTS
-from gnpolyak.starts.tensor.cleaned import checked_ranks, cleaned, data_of, estimated
+from gnpolyak.starts.tensor.cleaned import checked_ranks, cleaned, data_of, estimated, trimmed
 
 
 @STARTS.register(Tucker, Identity)
@@ -31,5 +31,5 @@ def tucker(problem: Composite, rank: int | str | tuple[int, ...] = "auto") -> Tr
     """
     t, dtype = data_of(problem)
     ranks = checked_ranks(rank, t.shape)
-    found = estimated(t) if ranks is None else cleaned(t, ranks)
+    found = trimmed(t, estimated(t)) if ranks is None else cleaned(t, ranks)
     return jax.tree.map(lambda leaf: np.ascontiguousarray(leaf, dtype), (found.core, found.factors))

@@ -1,0 +1,34 @@
+"""Tensor decompositions over seeds: near the truth, and from the data alone."""
+
+import time
+
+import pytest
+
+import gnpolyak as gnp
+
+SEEDS = range(5)
+
+
+def solved(name, start, kappa, p_fail):
+    """How many of the seeds were recovered; no success may be false."""
+    recovered = 0
+    for seed in SEEDS:
+        case = getattr(gnp.instances, name)(kappa=kappa, p_fail=p_fail, seed=seed)
+        rank = case.settings.get("r", case.settings.get("ranks"))
+        began = time.perf_counter()
+        res = gnp.minimize(case.problem, case.x0) if start == "near" else gnp.minimize(case.problem, rank=rank)
+        error = case.recovery_error(res.x)
+        took = time.perf_counter() - began
+        print(f"{name} {start} κ={kappa:g} {p_fail:.0%} seed {seed}: {error:.0e} {res.calls} calls {took:.1f} s")
+        assert error < 1e-6 or not (res.success and res.value > case.target * (1 + 1e-9))
+        recovered += bool(res.success and error <= 1e-10)
+    return recovered
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("p_fail", [0.1, 0.2])
+@pytest.mark.parametrize("kappa", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize("start", ["near", "data alone"])
+@pytest.mark.parametrize("name", ["tensor_decomposition", "tucker"])
+def test_every_seed_is_recovered(name, start, kappa, p_fail):
+    assert solved(name, start, kappa, p_fail) == len(SEEDS)

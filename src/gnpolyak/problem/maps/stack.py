@@ -83,6 +83,9 @@ class Stack(Map):
         return sum(images[1:], start=images[0])
 
     def settled(self, at: Tree) -> Self:
+        if not isinstance(at, tuple) or len(at) != len(self.parts):
+            # A variable that does not fit is for `check` to name.
+            return self
         return type(self)(*(part.settled(each) for part, each in zip(self.parts, at, strict=True)))
 
     def cast(self, dtype: np.dtype) -> Self:

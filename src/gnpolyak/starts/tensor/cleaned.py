@@ -1,6 +1,6 @@
 """A tensor of low multilinear rank from entries some of which are garbage.
 
-With L the tensor so far and R = T − L, the entries are taken as L + clip(R, ±τ) and projected to the rank, again and
+With L the tensor so far and R = T − L, the entries are taken as L + R, cut at ±τ, and projected to the rank, again and
 again: steps of length one on Huber's loss, whose level τ never falls below three standard deviations of the residuals,
 by their median. It falls no faster than by a fifth each time: entries far above the median are often signal, and are
 reached as long as τ is not small yet. The ranks grow one by one, so that small singular values, which the data
@@ -38,7 +38,7 @@ class Cleaned:
     core: np.ndarray
     factors: tuple[np.ndarray, ...]
     filled: np.ndarray
-    """L + clip(R, ±τ), which was projected."""
+    """L + R, cut at ±τ, which was projected."""
     level: float
     """τ."""
     scale: float
@@ -130,7 +130,7 @@ def _projected(
         r = t - low
         scale = _CUT * float(np.median(np.abs(r)))
         level = max(scale, _SLOWEST * level)
-        filled = low + np.clip(r, -level, level)
+        filled = low + cut(r, level)
         factors = tuple(_leading(unfolded(filled, k), rank) for k, rank in enumerate(ranks))
         found = Cleaned(times(filled, [a.T for a in factors]), factors, filled, level, scale)
         low = times(found.core, factors)
@@ -138,6 +138,13 @@ def _projected(
             break
     assert found is not None
     return found
+
+
+def cut(r: np.ndarray, level: float) -> np.ndarray:
+    """The residuals cut at the level, those beyond it less their mean: garbage of one sign is not taken for signal."""
+    beyond = np.abs(r) > level
+    clipped = np.clip(r, -level, level)
+    return clipped - beyond * (float(np.mean(clipped[beyond])) if beyond.any() else 0.0)
 
 
 def _leading(matrix: np.ndarray, rank: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from gnpolyak.problem.maps import CP
 from gnpolyak.problem.sensing import Identity
 from gnpolyak.starts.table import LARGER, STARTS
 from gnpolyak.starts.tensor import terms
-from gnpolyak.starts.tensor.cleaned import cleaned, data_of, estimated
+from gnpolyak.starts.tensor.cleaned import cleaned, cut, data_of, estimated
 
 # What is left is cut at two standard deviations, by its median: the remains of an outlier are no larger than signal.
 _CUT = 2 * 1.4826
@@ -82,5 +82,5 @@ def larger(problem: Composite, x: Tree, *, seed: int = 0) -> Tree | None:
     size = float(np.median(np.abs(left)))
     if size <= _ROUNDING * float(np.finfo(dtype).eps) * float(np.median(np.abs(t))):
         return None
-    term = terms.leading_term(np.clip(left, -_CUT * size, _CUT * size), np.random.default_rng(seed))
+    term = terms.leading_term(cut(left, _CUT * size), np.random.default_rng(seed))
     return tuple(np.column_stack([a, v]).astype(dtype) for a, v in zip(factors, term, strict=True))

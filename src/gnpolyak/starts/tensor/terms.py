@@ -114,5 +114,5 @@ def _products(factors: list[np.ndarray]) -> np.ndarray:
     """All products of entries of the factors' rows, term by term."""
     rows = factors[0]
     for a in factors[1:]:
-        rows = (rows[:, None, :] * a[None]).reshape(-1, a.shape[1])
+        rows = (rows[:, None, :] * a[None]).reshape(len(rows) * len(a), a.shape[1])
     return rows

@@ -147,7 +147,7 @@ def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
     return _better(run, certified(run, rule, run.through(fallback, x)), res)
 
 
-def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: int | str | tuple[int, ...]) -> Result:
+def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: Any) -> Result:
     """From the first factor on, with graduated steps for each number of factors; the method itself where those fail.
 
     A method of the literature is given the last factor to begin with.

@@ -24,8 +24,6 @@ __all__ = [
     "near",
     "origin",
     "row_for",
-    "row_for",
-    "spectral",
     "spectral",
     "synchronised",
     "tucker",

@@ -12,9 +12,20 @@ from gnpolyak.problem.maps.stack import Stack
 from gnpolyak.problem.maps.symmetric_cp import SymmetricCP
 from gnpolyak.problem.maps.tucker import Tucker
 
-MAPS: Table[type[Map]] = Table("maps", SymmetricCP, LowRank, RelativeRotations, Linear, AutodiffMap)
+MAPS: Table[type[Map]] = Table(
+    "maps", SymmetricCP, LowRank, CP, Tucker, Hadamard, RelativeRotations, Linear, Stack, AutodiffMap
+)
 
-__all__ = ["MAPS", "AutodiffMap", "Linear", "LowRank", "Map", "RelativeRotations", "SymmetricCP"]
-MAPS: Table[type[Map]] = Table("maps", SymmetricCP, LowRank, CP, Tucker, Hadamard, Stack, AutodiffMap)
-
-__all__ = ["CP", "MAPS", "AutodiffMap", "Hadamard", "LowRank", "Map", "Stack", "SymmetricCP", "Tucker"]
+__all__ = [
+    "CP",
+    "MAPS",
+    "AutodiffMap",
+    "Hadamard",
+    "Linear",
+    "LowRank",
+    "Map",
+    "RelativeRotations",
+    "Stack",
+    "SymmetricCP",
+    "Tucker",
+]

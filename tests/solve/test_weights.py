@@ -84,3 +84,15 @@ def test_the_fused_oracle_leaves_weighted_data_to_xla():
         z = np.asarray(problem.measure(jnp.asarray(case.x0)))
         value = float(problem.evaluate(jnp.asarray(case.x0)).value)
     assert value == pytest.approx(np.sum(w * np.abs(z - np.asarray(case.problem.penalty.b))), rel=1e-13)
+
+
+@pytest.mark.slow
+def test_ignored_entries_have_no_say_in_a_start():
+    """More than half of a matrix is garbage of weight zero, and some of the rest is corrupted."""
+    case = gnp.instances.robust_pca(d1=60, d2=50, r=2, kappa=10.0)
+    rng, b = np.random.default_rng(0), np.array(case.problem.penalty.b)
+    w = np.where(rng.random(b.shape) < 0.55, 0.0, 1.0)
+    b = np.where(w == 0, 1e4 * rng.standard_normal(b.shape), b)
+    res = gnp.minimize(gnp.composite(gnp.LowRank(), gnp.L1(b, weights=w)), rank=2)
+    assert res.success
+    assert case.recovery_error(res.x) < 1e-10

@@ -117,3 +117,24 @@ def test_a_class_is_solved(start):
     report = json.loads(result.output)
     assert report["status"] == "certified"
     assert report["recovery_error"] < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (("robust_pca", "--r", 2, "--start", "data"), 2),
+        (("robust_pca", "--r", 2, "--start", "data", "--rank", "auto"), "auto"),
+        (("tucker", "--ranks", "2,3,2", "--shape", "6,6,6", "--start", "data"), (2, 3, 2)),
+        (("regression", "--start", "data"), "auto"),
+    ],
+)
+def test_the_rank_is_the_truths_where_a_start_takes_one(args, expected, monkeypatch):
+    asked = []
+
+    def minimize(problem, x0, *, rank, **more):
+        asked.append(rank)
+        raise gnp.InputError(given="a", needed="b", missing="c", advice="d")
+
+    monkeypatch.setattr(gnp, "minimize", minimize)
+    invoke(*args)
+    assert asked == [expected]

@@ -146,9 +146,10 @@ def _solved(case: gnp.instances.Instance, *, start: str, target: Any, rank: Any 
 
 
 def _rank(case: gnp.instances.Instance) -> Any:
-    """The truth's rank, where the class has a start that takes one."""
+    """The truth's rank, where a start of the class takes one, or its factors are found one by one."""
     start = gnp.starts.row_for(gnp.starts.STARTS, case.problem)
-    if start is None or "rank" not in inspect.signature(start).parameters:
+    by_factors = start is None and gnp.starts.row_for(gnp.starts.LARGER, case.problem) is not None
+    if not by_factors and (start is None or "rank" not in inspect.signature(start).parameters):
         return "auto"
     return next((case.settings[name] for name in ("r", "rank", "ranks") if name in case.settings), "auto")
 

@@ -113,3 +113,43 @@ def test_bilinear_instances(make, m):
     assert np.array_equal(make(p_fail=0.25, seed=5).problem.penalty.b, b)
     with pytest.raises(gnp.InputError, match="m=0"):
         make(m=0)
+
+
+def test_a_tensor_of_terms_is_what_it_says():
+    case = gnp.instances.tensor_decomposition(shape=(7, 6, 5), r=3, kappa=10.0, p_fail=0.25, seed=1)
+    assert np.allclose(np.prod([np.linalg.norm(a, axis=0) for a in case.truth], axis=0), np.linspace(1.0, 0.1, 3))
+    clean = np.einsum("az,bz,cz->abc", *case.truth)
+    residual = np.asarray(case.problem.penalty.b) - clean
+    assert 0.15 < np.mean(np.abs(residual) > 1e-9) < 0.35
+    assert case.target == pytest.approx(np.abs(residual).sum(), rel=1e-9)
+    assert case.recovery_error(case.truth) < 1e-15
+    assert all(
+        np.isclose(np.linalg.norm(a - b), 0.1 * np.linalg.norm(b)) for a, b in zip(case.x0, case.truth, strict=True)
+    )
+
+
+def test_a_tucker_tensor_is_what_it_says():
+    case = gnp.instances.tucker(shape=(7, 6, 5), ranks=(2, 3, 2), p_fail=0.0, seed=1)
+    core, factors = case.truth
+    assert core.shape == (2, 3, 2)
+    assert all(np.allclose(a.T @ a, np.eye(a.shape[1])) for a in factors)
+    assert np.allclose(case.problem.penalty.b, np.einsum("uvw,au,bv,cw->abc", core, *factors))
+    assert case.target == 0.0
+    assert case.recovery_error(case.x0) > 1e-2
+
+
+@pytest.mark.parametrize(
+    ("generator", "setting", "expected"),
+    [
+        ("tensor_decomposition", {"shape": (4,)}, "shape="),
+        ("tensor_decomposition", {"shape": [4, 4]}, "shape="),
+        ("tensor_decomposition", {"r": 0}, "r=0"),
+        ("tucker", {"ranks": (3, 3)}, "ranks="),
+        ("tucker", {"shape": (4, 4, 4), "ranks": (1, 1, 2)}, "ranks=2"),
+        ("tucker", {"kappa": 0.5}, "kappa=0.5"),
+    ],
+)
+def test_a_bad_setting_of_a_tensor_is_named(generator, setting, expected):
+    with pytest.raises(gnp.InputError, match="help") as error:
+        getattr(gnp.instances, generator)(**setting)
+    assert expected in str(error.value)

@@ -32,3 +32,15 @@ def solved(name, start, kappa, p_fail):
 @pytest.mark.parametrize("name", ["tensor_decomposition", "tucker"])
 def test_every_seed_is_recovered(name, start, kappa, p_fail):
     assert solved(name, start, kappa, p_fail) == len(SEEDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("p_fail", [0.1, 0.2])
+@pytest.mark.parametrize("start", ["near", "data alone"])
+def test_every_sparse_vector_is_recovered(start, p_fail):
+    for seed in SEEDS:
+        case = gnp.instances.sparse_recovery(p_fail=p_fail, seed=seed)
+        res = gnp.minimize(case.problem, case.x0 if start == "near" else None)
+        print(f"sparse {start} {p_fail:.0%} seed {seed}: {case.recovery_error(res.x):.0e} {res.calls} calls")
+        assert res.success
+        assert case.recovery_error(res.x) <= 1e-10

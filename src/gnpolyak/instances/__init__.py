@@ -5,6 +5,7 @@ from gnpolyak.instances.bilinear import bilinear_sensing, blind_deconvolution
 from gnpolyak.instances.bundle_adjustment import bundle_adjustment
 from gnpolyak.instances.low_rank import matrix_completion, robust_pca
 from gnpolyak.instances.regression import regression
+from gnpolyak.instances.sparse_recovery import sparse_recovery
 from gnpolyak.instances.synchronisation import synchronisation
 from gnpolyak.instances.tensor_sensing import DEFAULT_MEASUREMENTS, default_measurements, tensor_sensing
 from gnpolyak.instances.tensors import tensor_decomposition, tucker
@@ -20,6 +21,7 @@ __all__ = [
     "matrix_completion",
     "regression",
     "robust_pca",
+    "sparse_recovery",
     "synchronisation",
     "tensor_decomposition",
     "tensor_sensing",

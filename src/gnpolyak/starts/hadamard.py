@@ -1,14 +1,17 @@
-"""A difference of squares from its entries."""
+"""A difference of squares from its entries, or from linear measurements."""
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hadamard
-from gnpolyak.problem.sensing import Identity
+from gnpolyak.problem.sensing import Identity, LinearSensing
 from gnpolyak.starts.table import STARTS
 
 
@@ -33,3 +36,42 @@ def hadamard(problem: Composite) -> Tree:
     problem.penalty.require(RESIDUALS, "a start from the data", "pass x0")
     b = np.asarray(problem.penalty.b)  # type: ignore[attr-defined]
     return squares(b, float(np.max(np.abs(b))) or 1.0)
+
+
+@STARTS.register(Hadamard, LinearSensing)
+def measured(problem: Composite) -> Tree:
+    """(u, v) with u = v, whose image is zero, and of the size that the signal seems to have.
+
+    There J has full rank and one length in all directions, so what follows is a robust linear regression. Started
+    small instead, as is usual, J is nearly zero.
+
+    Parameters
+    ----------
+    problem : Composite
+        A penalty of residuals (L1) of linear measurements, by a matrix, of a `Hadamard` array.
+
+    Returns
+    -------
+    pair of numpy.ndarray
+    """
+    problem.penalty.require(RESIDUALS, "a start from the data", "pass x0")
+    shape = problem.sensing.shape  # type: ignore[attr-defined]
+    if shape is None:
+        raise InputError(
+            given=f"no x0 for {problem.label}",
+            needed="the shape of the image",
+            missing="it: functions do not tell of which arrays they are",
+            advice="pass x0=(u, v), such as ones of that shape",
+        )
+    dtype = arrays.working_dtype(problem)
+    with arrays.computing_in(dtype):
+        sensing = problem.cast(dtype).sensing
+        b = np.asarray(problem.penalty.b, dtype)  # type: ignore[attr-defined]
+        size = float(np.median(np.abs(b)))
+        image = jnp.zeros(shape, dtype)
+        # The correlation with the data, cut so that no outlier has a say, at the scale at which it would fit them.
+        along = sensing.to_image(image, jnp.clip(jnp.asarray(b), -2 * size, 2 * size))
+        gain = float(np.median(np.abs(np.asarray(sensing.apply(along)))))
+        largest = float(jnp.max(jnp.abs(along))) * (size / gain if gain > 0 else 1.0)
+    u, v = squares(np.zeros(shape), 2 * largest if largest > 0 else 1.0)
+    return u.astype(dtype), v.astype(dtype)

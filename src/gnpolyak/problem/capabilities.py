@@ -37,7 +37,9 @@ GRAM_PINV = Capability("gram_pinv", "(JᵀJ + λI)†g in closed form")
 RIGHT_GRAM = Capability("right_gram", "the matrix XᵀX of ScaledSM's metric Z ↦ Z (XᵀX)")
 POWER_FORMS = Capability("power_forms", "⟨c(x), p^⊗n⟩ for rows p, without forming c(x)")
 BILINEAR_FORMS = Capability("bilinear_forms", "pᵀ c(x) q for rows p and q, without forming c(x)")
-RESIDUALS = Capability("residuals", "b − z, entry by entry, of which the penalty is the sum of sizes")
+RESIDUALS = Capability(
+    "residuals", "what the data leave of the measurements, entry by entry, of which the penalty is the sum of sizes"
+)
 TILT = Capability("tilt", "a number t for which the penalty is the sum of |r| + t·r over its residuals r")
 GAUGE = Capability("gauge", "other variables with the same image")
 COLUMNS = Capability("columns", "c(x) as a sum over the columns of x's arrays, in which columns of zeros say nothing")

@@ -73,16 +73,17 @@ class Composite(eqx.Module):
     def linearised(self, x: Tree, kept: Any = None) -> Products:
         """The products with AJ at x, and its adjoint, linearised once for many of them.
 
-        Where the penalty weighs its data they are those with the weighted rows, of which its residuals are made.
+        Where the penalty reads a smooth function of the measurements, that is part of A. Where it weighs its data the
+        products are those with the weighted rows, of which its residuals are made.
         """
         kernel = self.kernel(x)
         if kernel is not None:
             return kernel.linearised(self.map, self.sensing, self.penalty, x, kept).rows(self.penalty.rows)
-        return linearised(self.map, self.sensing, x).rows(self.penalty.rows)
+        return linearised(self.map, self.sensing, x, self.penalty.reading).rows(self.penalty.rows)
 
     def changes(self, x: Tree) -> Array:
         """A function of x whose derivative is that of the residuals, but for their sign: AJ, or its weighted rows."""
-        z = self.sensing.measure(self.map, x)[0].ravel()
+        z = self.penalty.reading(self.sensing.measure(self.map, x)[0]).ravel()
         return z if self.penalty.rows is None else self.penalty.rows(z)
 
     def kernel(self, x: Tree) -> Kernel | None:
@@ -159,12 +160,12 @@ def _traced_measurements(problem: Composite, x: Tree) -> jax.ShapeDtypeStruct:
             missing=f"a clean trace: {type(error).__name__}: {str(error).partition(chr(10))[0]}",
             advice="apply the operator to the image of x0 yourself, and compare the shapes",
         ) from error
-    if jnp.issubdtype(z.dtype, jnp.complexfloating):
+    if jnp.issubdtype(z.dtype, jnp.complexfloating) and not problem.penalty.takes_complex:
         raise InputError(
             given=f"{problem.sensing.label} of {problem.map.label}, whose measurements are complex",
             needed="real measurements, which a penalty compares with real data",
             missing="a real number for each measurement",
-            advice="measure real and imaginary parts, or intensities, by themselves",
+            advice="measure both parts (sensing=gnpolyak.Parts()), or intensities; or compare moduli: Amplitude(b)",
         )
     return z
 

@@ -15,7 +15,9 @@ _PAIRS = 50
 _SHORT = 1e-7
 
 
-def check_penalty(penalty: Penalty, shape: tuple[int, ...], *, convex: bool = True, seed: int = 0) -> dict[str, float]:
+def check_penalty(
+    penalty: Penalty, shape: tuple[int, ...], *, convex: bool | None = None, seed: int = 0
+) -> dict[str, float]:
     """Hold a penalty's subgradient against its values.
 
     At random points the subgradient is the slope of the value. For a convex penalty h(y) ≥ h(z) + ⟨v, y − z⟩
@@ -28,7 +30,7 @@ def check_penalty(penalty: Penalty, shape: tuple[int, ...], *, convex: bool = Tr
     shape : tuple of int
         The shape of the measurements.
     convex : bool
-        Whether the inequality of convex functions is to hold.
+        Whether the inequality of convex functions is to hold; by default the penalty's own word.
 
     Examples
     --------
@@ -46,7 +48,7 @@ def check_penalty(penalty: Penalty, shape: tuple[int, ...], *, convex: bool = Tr
         figures.require("shape", subgradients.shape == (len(points), *shape) and values.shape == (len(points),))
         figures.require("finite", bool(jnp.all(jnp.isfinite(values)) & jnp.all(jnp.isfinite(subgradients))))
         figures.note("slope", _slope_error(penalty, points[2:], rng), 1e-5)
-        if convex:
+        if penalty.convex if convex is None else convex:
             figures.note("subgradient inequality", _violation(np.stack(points), values, subgradients), 1e-12)
         if penalty.infimum is not None:
             figures.note("infimum", max(penalty.infimum - float(jnp.min(values)), 0.0), 0.0)

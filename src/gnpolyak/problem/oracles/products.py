@@ -43,9 +43,11 @@ class Products:
         return Products.of(lambda z: rows(self.push(z)), lambda v: self.pull(rows.adjoint(v)))
 
 
-def linearised(c: Map, sensing: Sensing, x: Tree) -> Products:
-    """The products by autodiff."""
+def linearised(c: Map, sensing: Sensing, x: Tree, reading: Callable[[Array], Array] = lambda z: z) -> Products:
+    """The products by autodiff; of what is read of the measurements, where that is not they themselves."""
     z, push = jax.linearize(lambda y: sensing.measure(c, y)[0], x)
     transposed = trees.adjoint(lambda v: jax.linear_transpose(push, x)(v)[0])
     pull = sensing.measure(c, x)[1] if sensing.own_adjoint else transposed
-    return Products.of(lambda u: push(u).ravel(), lambda v: pull(v.reshape(z.shape)))
+    read, slope = jax.linearize(reading, z)
+    unread = trees.adjoint(lambda v: jax.linear_transpose(slope, z)(v)[0])
+    return Products.of(lambda u: slope(push(u)).ravel(), lambda v: pull(unread(v.reshape(read.shape))))

@@ -5,12 +5,13 @@ penalty states which element of ∂h it returns.
 """
 
 from gnpolyak.base.tables import Table
+from gnpolyak.problem.penalties.amplitude import Amplitude
 from gnpolyak.problem.penalties.base import Penalty, Rows
 from gnpolyak.problem.penalties.custom import CustomPenalty
 from gnpolyak.problem.penalties.groups import L21
 from gnpolyak.problem.penalties.norms import L1, L2
 from gnpolyak.problem.penalties.quantile import Pinball
 
-PENALTIES: Table[type[Penalty]] = Table("penalties", L1, L2, L21, Pinball, CustomPenalty)
+PENALTIES: Table[type[Penalty]] = Table("penalties", L1, L2, L21, Pinball, Amplitude, CustomPenalty)
 
-__all__ = ["L1", "L2", "L21", "PENALTIES", "CustomPenalty", "Penalty", "Pinball", "Rows"]
+__all__ = ["L1", "L2", "L21", "PENALTIES", "Amplitude", "CustomPenalty", "Penalty", "Pinball", "Rows"]

@@ -67,6 +67,16 @@ def _weights(given: Any, shape: tuple[int, ...]) -> Array:
 class Penalty(Part):
     """A Lipschitz function h of a measurement vector z."""
 
+    @property
+    def convex(self) -> bool:
+        """Whether h is convex, and its subgradients hold everywhere."""
+        return True
+
+    @property
+    def takes_complex(self) -> bool:
+        """Whether z may be complex."""
+        return False
+
     @abc.abstractmethod
     def value(self, z: Array) -> Array:
         """h(z)."""
@@ -80,8 +90,12 @@ class Penalty(Part):
         """A number h never falls below, or None when none is known."""
         return None
 
+    def reading(self, z: Array) -> Array:
+        """What of the measurements is compared with the data: z itself, unless a smooth function of it."""
+        return z
+
     def residuals(self, z: Array) -> Array:
-        """b − z, for a penalty that is the sum of the sizes of its entries; with `rows`, those of b − z."""
+        """b − reading(z), for a penalty that is the sum of the sizes of its entries; with `rows`, those of it."""
         raise self.lacking(RESIDUALS)
 
     @property

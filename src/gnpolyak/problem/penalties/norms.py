@@ -1,4 +1,4 @@
-"""Norms of the residual z − b."""
+"""Norms of the residual z − b, and what all penalties with data have in common."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Norm(Penalty):
         return 0.0
 
     def scale(self) -> Array:
-        # ‖0 − b‖: differences of numbers of size b carry rounding errors of size eps·‖b‖.
+        # h(0), such as ‖0 − b‖: differences of numbers of size b carry rounding errors of size eps·‖b‖.
         return self.value(jnp.zeros_like(self.b))
 
     @classmethod

@@ -1,0 +1,56 @@
+"""Amplitudes: measurements whose sign or phase was not measured."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+from gnpolyak.problem.capabilities import RESIDUALS, Capability
+from gnpolyak.problem.penalties.norms import Norm
+
+
+class Amplitude(Norm):
+    """Least absolute deviations of amplitudes, h(z) = Σ | |zᵢ| − bᵢ |: phase retrieval as it is measured.
+
+    The measurements z may be real or complex. h is not convex: from z on, only its size is compared. Away from zero
+    |·| is smooth, so near a solution without zero amplitudes this is the L1 penalty of |z|, and the graduated steps
+    linearise it so (`reading`). The subgradient is sign(|z| − b) z/|z|, with 0 where z = 0 or |z| = b.
+
+    Parameters
+    ----------
+    b : array_like
+        The amplitudes, one for each measurement. Outliers among them may be of any size or sign.
+
+    Examples
+    --------
+    >>> import numpy as np, gnpolyak as gnp
+    >>> rows = np.random.default_rng(0).standard_normal((40, 3))
+    >>> problem = gnp.composite(lambda x, rows: rows @ x, gnp.Amplitude(abs(rows @ [1, 2, 3])), args=(rows,))
+    >>> np.round(gnp.minimize(problem, np.array([1.2, 1.9, 2.8])).x, 6)
+    array([1., 2., 3.])
+    """
+
+    @property
+    def convex(self) -> bool:
+        return False
+
+    @property
+    def takes_complex(self) -> bool:
+        return True
+
+    @property
+    def offers(self) -> frozenset[Capability]:
+        return frozenset({RESIDUALS})
+
+    def reading(self, z: Array) -> Array:
+        return jnp.abs(z)
+
+    def residuals(self, z: Array) -> Array:
+        return self.b - jnp.abs(z)
+
+    def value(self, z: Array) -> Array:
+        return jnp.sum(jnp.abs(jnp.abs(z) - self.b))
+
+    def subgradient(self, z: Array) -> Array:
+        size = jnp.abs(z)
+        return jnp.sign(size - self.b) * z / jnp.where(size > 0, size, 1.0)

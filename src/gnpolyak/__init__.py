@@ -10,6 +10,7 @@ from gnpolyak.problem.maps import (
     CP,
     AutodiffMap,
     Hadamard,
+    Hermitian,
     Linear,
     LowRank,
     Map,
@@ -19,8 +20,17 @@ from gnpolyak.problem.maps import (
     Tucker,
 )
 from gnpolyak.problem.oracles import Kernel, Products, native
-from gnpolyak.problem.penalties import L1, L2, L21, CustomPenalty, Penalty, Pinball
-from gnpolyak.problem.sensing import BilinearSensing, Entries, Identity, LinearSensing, PowerSensing, Sensing
+from gnpolyak.problem.penalties import L1, L2, L21, Amplitude, CustomPenalty, Penalty, Pinball
+from gnpolyak.problem.sensing import (
+    BilinearSensing,
+    Entries,
+    Identity,
+    LinearSensing,
+    Parts,
+    PauliSensing,
+    PowerSensing,
+    Sensing,
+)
 from gnpolyak.solve import tables
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import History, Result
@@ -40,6 +50,7 @@ __all__ = [
     "L2",
     "L21",
     "LMM",
+    "Amplitude",
     "Auto",
     "AutodiffMap",
     "BilinearSensing",
@@ -50,6 +61,7 @@ __all__ = [
     "Entries",
     "Graduated",
     "Hadamard",
+    "Hermitian",
     "History",
     "Identity",
     "Info",
@@ -66,6 +78,8 @@ __all__ = [
     "Metric",
     "MetricMethod",
     "Outlook",
+    "Parts",
+    "PauliSensing",
     "Penalty",
     "Pinball",
     "Point",

@@ -13,7 +13,7 @@ from gnpolyak.problem.capabilities import GAUGE, GRAM_PINV, IMAGE, POWER_FORMS, 
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.problem.maps import Map
 from gnpolyak.problem.penalties import L1
-from gnpolyak.problem.sensing import Identity
+from gnpolyak.problem.sensing import Identity, Parts
 from gnpolyak.steps.iteration import init, step
 from gnpolyak.steps.methods import GNP
 from gnpolyak.steps.targets import Known
@@ -142,9 +142,9 @@ def _right_gram(figures: Figures, c: Map, x: Array, rng: np.random.Generator) ->
     """JᵀJZ is a multiple of Z (XᵀX) for directions Z orthogonal to the columns of X."""
     if x.shape[0] <= x.shape[1]:
         return
-    u = rng.standard_normal(x.shape)
+    u = np.asarray(drawn(x, rng))
     basis = np.linalg.svd(np.asarray(x), full_matrices=False)[0]
-    z = u - basis @ (basis.T @ u)
+    z = u - basis @ (basis.conj().T @ u)
     ours, theirs = z @ np.asarray(c.right_gram(x)), np.asarray(_gram(c, x, jnp.asarray(z))[1])
     figures.compare("right_gram", ours / np.linalg.norm(ours), theirs / np.linalg.norm(theirs))
 
@@ -156,13 +156,14 @@ def _formed(c: Map, x: Array, rows: Array, weights: Array) -> tuple[Array, Array
 
 
 def _power_forms(figures: Figures, c: Map, x: Array, rng: np.random.Generator) -> None:
-    rows, weights = rng.standard_normal((5, x.shape[0])), rng.standard_normal(5)
+    """M(p, …, p) by contraction; for a complex variable the last p is conjugate, as in Σ|pᵀx|² = pᵀMp̄."""
+    rows, weights = np.asarray(drawn(jnp.zeros((5, x.shape[0]), x.dtype), rng)), rng.standard_normal(5)
     expected = []
     for row in rows:
-        contracted = np.asarray(_image(c, x))
+        contracted = np.asarray(_image(c, x)) @ row.conj()
         while contracted.ndim:
             contracted = contracted @ row
-        expected.append(float(contracted))
+        expected.append(float(contracted.real))
     values, pulled, dense = _formed(c, x, jnp.asarray(rows), jnp.asarray(weights))
     figures.compare("power_forms", values, np.array(expected))
     figures.compare("power_forms, pullback", vector(pulled), np.asarray(dense).T @ weights)
@@ -180,14 +181,21 @@ def _gauge(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
 
 def problem_around(c: Map, x: Tree, seed: int = 0) -> Composite:
     """‖c(·) − b‖₁ for data b at some distance from c(x)."""
-    return Composite(c, L1(arrays.as_real_array(_data_around(c, x, seed), "b")), Identity())
+    b = arrays.as_real_array(_data_around(c, x, seed), "b")
+    return Composite(c, L1(b), Parts() if _is_complex(c, x) else Identity())
+
+
+def _is_complex(c: Map, x: Tree) -> bool:
+    with computing(x) as [point]:
+        return jnp.issubdtype(jax.eval_shape(c, point).dtype, jnp.complexfloating)
 
 
 def _data_around(c: Map, x: Tree, seed: int) -> np.ndarray:
     with computing(x) as [point]:
         image = np.asarray(_image(c, point))
-    b = image + np.random.default_rng(seed).standard_normal(image.shape) * (1.0 + np.linalg.norm(image)) / image.size
-    return b.real
+    if np.iscomplexobj(image):
+        image = np.stack([image.real, image.imag], axis=-1)
+    return image + np.random.default_rng(seed).standard_normal(image.shape) * (1.0 + np.linalg.norm(image)) / image.size
 
 
 def _stepped(problem: Composite, x: Tree) -> Point:
@@ -201,12 +209,11 @@ _mapped_step = jax.jit(jax.vmap(_stepped, in_axes=(None, 0)))
 
 def _steps(figures: Figures, c: Map, x: Tree, dense: np.ndarray, rng: np.random.Generator) -> None:
     """A step is x − f/‖Pv‖² J†v for the projection P on range(J); two under vmap are each of them alone."""
-    if jnp.iscomplexobj(_image(c, x)):
-        return
     problem = problem_around(c, x, 2)
     starts = [x, trees.add_scaled(x, 0.01, drawn(x, rng))]
     ends = [_compiled_step(problem, start) for start in starts]
-    r = vector(_image(c, x)) - _data_around(c, x, 2).ravel()
+    b = _data_around(c, x, 2)
+    r = vector(_image(c, x)) - (np.moveaxis(b, -1, 0) if _is_complex(c, x) else b).ravel()
     shortest, *_ = np.linalg.lstsq(dense, np.sign(r), rcond=_RANK)
     along = np.sum(np.abs(r)) / np.sum((dense @ shortest) ** 2)
     figures.compare("step", vector(ends[0].x), vector(x) - along * shortest, _ITERATED)

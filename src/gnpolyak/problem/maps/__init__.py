@@ -5,6 +5,7 @@ from gnpolyak.problem.maps.autodiff import AutodiffMap
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.cp import CP
 from gnpolyak.problem.maps.hadamard import Hadamard
+from gnpolyak.problem.maps.hermitian import Hermitian
 from gnpolyak.problem.maps.linear import Linear
 from gnpolyak.problem.maps.low_rank import LowRank
 from gnpolyak.problem.maps.rotations import RelativeRotations
@@ -29,3 +30,6 @@ __all__ = [
     "SymmetricCP",
     "Tucker",
 ]
+MAPS: Table[type[Map]] = Table("maps", SymmetricCP, Hermitian, LowRank, AutodiffMap)
+
+__all__ = ["MAPS", "AutodiffMap", "Hermitian", "LowRank", "Map", "SymmetricCP"]

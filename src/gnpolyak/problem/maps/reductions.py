@@ -28,20 +28,20 @@ def column_powers(n: int, x: Array) -> Array:
 
 
 def matrix_pinv(x: Array, g: Array, damping: Array | float) -> Array:
-    """The solution for c(X) = XXᵀ.
+    """The solution for c(X) = XXᵀ, and for XXᴴ where X is complex: then ᵀ is ᴴ and symmetric is Hermitian.
 
     In the eigenbasis of S = XᵀX, B = sym(XᵀG/2)ᵢⱼ/(λᵢ + λⱼ) solves SB + BS = XᵀG/2 and Z = (G/2 − XB)S†; damping adds
     μ/2 to both denominators. The symmetric B is what takes the gauge directions X·(skew S⁻¹) out, and so makes Z
     minimum-norm. Where X has lost rank, the columns of a vanishing λ carry nothing of G and stay zero.
     """
-    eigenvalues, v = jnp.linalg.eigh(x.T @ x)
+    eigenvalues, v = jnp.linalg.eigh(jnp.conj(x).T @ x)
     eigenvalues = jnp.maximum(eigenvalues, 0.0)
     inverse = reciprocal(eigenvalues + damping / 2, cutoff(x.shape[0], x.dtype))
     xv, half = x @ v, g @ v / 2
-    moment = xv.T @ half
+    moment = jnp.conj(xv).T @ half
     pairs = eigenvalues[:, None] + eigenvalues[None, :] + damping / 2
-    b = (moment + moment.T) / 2 / jnp.where(pairs > 0, pairs, 1.0)
-    return ((half - xv @ b) * inverse) @ v.T
+    b = (moment + jnp.conj(moment).T) / 2 / jnp.where(pairs > 0, pairs, 1.0)
+    return ((half - xv @ b) * inverse) @ jnp.conj(v).T
 
 
 def tensor_pinv(n: int, x: Array, g: Array, damping: Array | float) -> Array:

@@ -6,10 +6,12 @@ from gnpolyak.problem.sensing.bilinear import BilinearSensing
 from gnpolyak.problem.sensing.entries import Entries
 from gnpolyak.problem.sensing.identity import Identity
 from gnpolyak.problem.sensing.linear import LinearSensing
+from gnpolyak.problem.sensing.parts import Parts
+from gnpolyak.problem.sensing.pauli import PauliSensing
 from gnpolyak.problem.sensing.power import PowerSensing, Whitened
 
 SENSING: Table[type[Sensing]] = Table(
-    "measurements", Identity, Entries, LinearSensing, BilinearSensing, PowerSensing, Whitened
+    "measurements", Identity, Entries, LinearSensing, BilinearSensing, Parts, PowerSensing, Whitened, PauliSensing
 )
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "Entries",
     "Identity",
     "LinearSensing",
+    "Parts",
+    "PauliSensing",
     "PowerSensing",
     "Sensing",
     "Whitened",

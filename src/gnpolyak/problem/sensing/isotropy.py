@@ -25,18 +25,20 @@ def roots(stored: Sequence[Array]) -> tuple[np.ndarray, np.ndarray] | None:
     m, d = stored[0].shape
     if d == 1 or d > _LARGEST or len(stored) * m < _LOOKED_AT * d:
         return None
-    few = _directions(stored, _LOOKED_AT).astype(np.float32)
+    few = _directions(stored, _LOOKED_AT)
+    few = few.astype(np.complex64 if np.iscomplexobj(few) else np.float32)
     share = d / len(few)
     isotropic = ((1 + share**0.5) / (1 - share**0.5)) ** 2
     if not _condition(few) > _ALLOWED * isotropic:
         return None
     many = _directions(stored, _USED)
-    values, vectors = np.linalg.eigh(many.T @ many)
+    values, vectors = np.linalg.eigh(many.conj().T @ many)
     # In the units of the rows' own variance, so that Y has the size of X.
     values = values / np.mean(values)
     seen = values > _UNSEEN * values[-1]
     root = np.sqrt(np.where(seen, values, 1.0))
-    return vectors * root @ vectors.T, vectors / root @ vectors.T
+    adjoint = vectors.conj().T
+    return vectors * root @ adjoint, vectors / root @ adjoint
 
 
 def _directions(stored: Sequence[Array], share: int) -> np.ndarray:
@@ -46,25 +48,29 @@ def _directions(stored: Sequence[Array], share: int) -> np.ndarray:
     """
     m, d = stored[0].shape
     step = max(1, len(stored) * m // (share * d))
-    rows = np.concatenate([np.asarray(each[::step], np.float64) for each in stored])
+    rows = np.concatenate([_wide(each[::step]) for each in stored])
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(length > 0, length, 1.0)
 
 
+def _wide(rows: Array) -> np.ndarray:
+    return np.asarray(rows, np.result_type(rows.dtype, np.float64))
+
+
 def _condition(rows: np.ndarray) -> float:
-    """The condition number of Σ pᵢpᵢᵀ from below, by Lanczos' method."""
+    """The condition number of Σ p̄ᵢpᵢᵀ from below, by Lanczos' method."""
     rng = np.random.default_rng(0)
     d = rows.shape[1]
-    v = np.asarray(rng.standard_normal(d))
-    basis = np.empty((d, 0))
+    v = np.asarray(rng.standard_normal(d), np.result_type(rows.dtype, np.float64))
+    basis = np.empty((d, 0), v.dtype)
     for _ in range(min(_STEPS, d)):
         # Twice is enough to keep the basis orthonormal.
         for _ in range(2):
-            v = v - basis @ (basis.T @ v)
+            v = v - basis @ (basis.conj().T @ v)
         length = np.linalg.norm(v)
         if not length > 0:
             break
         basis = np.column_stack([basis, v / length])
-        v = rows.T @ (rows @ basis[:, -1])
+        v = rows.conj().T @ (rows @ basis[:, -1])
     values = np.linalg.svd(rows @ basis, compute_uv=False) ** 2
     return float(values[0] / max(values[-1], np.finfo(float).eps * values[0]))

@@ -14,7 +14,7 @@ from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import POWER_FORMS, Capability
-from gnpolyak.problem.maps import Map, SymmetricCP
+from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
 from gnpolyak.problem.sensing.isotropy import roots
 
@@ -26,10 +26,13 @@ class PowerSensing(Sensing):
     the whole oracle is one pass over the rows in compiled C++ (`gnpolyak.native`), where that is installed, and so is
     a product with the Jacobian and its adjoint.
 
+    On c(X) = XXᴴ, complex, it is Σⱼ |pᵢᵀxⱼ|² − |qᵢᵀxⱼ|²: the squared lengths of the rows of PX, where P is the matrix
+    that is multiplied by. For |pᵢᴴxⱼ|² give its conjugate.
+
     Parameters
     ----------
     p : array_like
-        Matrix of shape (m, d), one measurement vector a row.
+        Matrix of shape (m, d), one measurement vector a row; complex ones only for a complex variable.
     q : array_like, optional
         A second matrix of the same shape; without it the measurements are not centred.
     storage : dtype, optional
@@ -48,8 +51,8 @@ class PowerSensing(Sensing):
 
     def __init__(self, p: Any, q: Any | None = None, storage: Any = None) -> None:
         self.storage = None if storage is None else floating(storage)
-        self.p = self._stored(arrays.as_real_array(p, "p"))
-        self.q = None if q is None else self._stored(arrays.as_real_array(q, "q"))
+        self.p = self._stored(arrays.as_array(p, "p"))
+        self.q = None if q is None else self._stored(arrays.as_array(q, "q"))
         if self.p.ndim != 2 or (self.q is not None and self.p.shape != self.q.shape):
             raise InputError(
                 given=f"p of shape {self.p.shape}" + ("" if self.q is None else f" and q of shape {self.q.shape}"),
@@ -66,6 +69,9 @@ class PowerSensing(Sensing):
         for n, centred in ((2, True), (3, True), (2, False), (4, False)):
             p, q = rng.standard_normal((2, 11, 4))
             yield cls(p, q if centred else None), SymmetricCP(n), rng.standard_normal((4, 2))
+        for centred in (True, False):
+            p, q, x = (rng.standard_normal((k, 4)) + 1j * rng.standard_normal((k, 4)) for k in (11, 11, 2))
+            yield cls(p, q if centred else None), Hermitian(), x.T
 
     def measure(self, c: Map, x: Array) -> tuple[Array, Callable[[Array], Array]]:
         plus, pull_plus = c.power_forms(x, self.p.astype(x.dtype))
@@ -75,13 +81,23 @@ class PowerSensing(Sensing):
         return plus - minus, lambda v: pull_plus(v) - pull_minus(v)
 
     def whitened(self) -> Sensing:
-        found = roots([self.p] if self.q is None else [self.p, self.q])
+        found = roots(self._rows())
         return self if found is None else Whitened(self, *map(jnp.asarray, found))
+
+    def _rows(self) -> list[Array]:
+        return [self.p] if self.q is None else [self.p, self.q]
 
     def cast(self, dtype: np.dtype) -> Self:
         return self if self.storage is not None else super().cast(dtype)
 
     def check(self, x: Array) -> None:
+        if any(map(jnp.iscomplexobj, self._rows())) and not jnp.iscomplexobj(x):
+            raise InputError(
+                given="complex measurement vectors for a real variable",
+                needed="a complex variable, as Hermitian has, or real measurement vectors",
+                missing="a real number for each measurement of a real power",
+                advice="take the map Hermitian() and a complex x0",
+            )
         if x.shape[0] != self.p.shape[1]:
             raise InputError(
                 given=f"a variable with {x.shape[0]} rows and measurement vectors of length {self.p.shape[1]}",
@@ -131,7 +147,7 @@ class Whitened(Sensing):
         return z, lambda v: self.back(pull(v))
 
     def cast(self, dtype: np.dtype) -> Self:
-        return type(self)(self.rows.cast(dtype), self.root.astype(dtype), self.inverse.astype(dtype))
+        return type(self)(self.rows.cast(dtype), *arrays.cast((self.root, self.inverse), dtype))
 
     def check(self, x: Array) -> None:
         self.rows.check(x)

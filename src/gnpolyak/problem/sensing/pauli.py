@@ -1,0 +1,132 @@
+"""Expectation values of Pauli strings in a quantum state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import is_whole
+from gnpolyak.problem.maps import Hermitian, Map
+from gnpolyak.problem.sensing.base import Sensing
+
+# Which letters flip a qubit, and which give its basis states different signs; Y = iXZ does both.
+_FLIPS, _SIGNS = "XY", "ZY"
+# The state itself is formed, 2^q × 2^q: 2 GB of complex numbers at the most.
+_MOST_QUBITS = 13
+
+
+class PauliSensing(Sensing):
+    """The expectation values tr(P_k ρ) of Pauli strings P_k in the state ρ = c(x), a matrix of shape (2^q, 2^q).
+
+    A string is a permutation with signs, i^|x∧z| Xˣ Zᶻ with a bit for each qubit in the masks x and z, so
+
+        tr(Pρ) = Re i^|x∧z| Σₐ (−1)^(z·a) ρ[a, a ⊕ x].
+
+    For each x this is one coefficient of a Walsh–Hadamard transform, in two products with smaller Hadamard matrices.
+    No matrix of a string is formed; all 4^q of them cost less than forming ρ does.
+
+    Parameters
+    ----------
+    qubits : int
+        The number q of qubits, up to 13.
+    paulis : sequence of str, or array of int, optional
+        Strings such as ``"XIZY"``, whose first letter acts on the first factor of the Kronecker product; or an array of
+        shape (m, 2) with the masks x and z of each, the first qubit being the highest bit. By default all 4^q strings,
+        in the order of x 2^q + z.
+
+    Examples
+    --------
+    >>> import numpy as np, gnpolyak as gnp
+    >>> bell = np.array([[1.0], [0.0], [0.0], [1.0]], complex) / np.sqrt(2)
+    >>> sensing = gnp.PauliSensing(2, ["II", "XX", "YY", "ZI"])
+    >>> np.round(sensing.measure(gnp.Hermitian(), bell)[0], 3) + 0.0
+    Array([ 1.,  1., -1.,  0.], dtype=float32)
+    """
+
+    qubits: int = eqx.field(static=True)
+    x: Array
+    """Which qubits each string flips."""
+    z: Array
+    """Which qubits each string gives signs."""
+
+    def __init__(self, qubits: int, paulis: Sequence[str] | Any | None = None) -> None:
+        if not is_whole(qubits, 1) or qubits > _MOST_QUBITS:
+            raise _refused(f"qubits={qubits!r}", f"a whole number of qubits from 1 to {_MOST_QUBITS}", "a valid number")
+        self.qubits = int(qubits)
+        masks = _masks(self.qubits, paulis)
+        self.x, self.z = (jnp.asarray(column, jnp.int32) for column in masks.T)
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
+        paulis = ["XYZ", "IIY", "ZZI", "YYX", "III"]
+        yield cls(3, paulis), Hermitian(), rng.standard_normal((8, 2)) + 1j * rng.standard_normal((8, 2))
+
+    def apply(self, image: Array) -> Array:
+        self._check_image(image.shape)
+        every = jnp.arange(2**self.qubits)
+        # Row x has the entries ρ[a, a ⊕ x], for all a.
+        flipped = image[every, every ^ every[:, None]]
+        odd = jnp.bitwise_count(self.x & self.z)
+        real, imag = (self._transformed(part)[self.x, self.z] for part in (jnp.real(flipped), jnp.imag(flipped)))
+        # The real part of i^k (real + i imag).
+        return jnp.where(odd % 2 == 0, real, -imag) * jnp.where(odd % 4 < 2, 1.0, -1.0).astype(real.dtype)
+
+    def _transformed(self, rows: Array) -> Array:
+        """Σₐ (−1)^(z·a) rows[:, a] for all z."""
+        high, low = (_hadamard(q, rows.dtype) for q in (self.qubits // 2, self.qubits - self.qubits // 2))
+        split = rows.reshape(len(rows), len(high), len(low))
+        return jnp.einsum("xab,ac,bd->xcd", split, high, low).reshape(rows.shape)
+
+    def _check_image(self, shape: tuple[int, ...]) -> None:
+        d = 2**self.qubits
+        if shape != (d, d):
+            raise _refused(
+                f"an image of shape {shape} for strings of {self.qubits} qubits",
+                f"a state of shape ({d}, {d}), such as Hermitian gives of factors with {d} rows",
+                "equal dimensions",
+            )
+
+
+def strings(qubits: int, masks: Any) -> list[str]:
+    """The strings of these masks, one a row."""
+    bits = (np.asarray(masks)[:, :, None] >> np.arange(qubits)[::-1]) & 1
+    return ["".join(row) for row in np.array(list("IZXY"))[2 * bits[:, 0] + bits[:, 1]].tolist()]
+
+
+def _masks(qubits: int, paulis: Any) -> np.ndarray:
+    if paulis is None:
+        return np.stack(np.divmod(np.arange(4**qubits), 2**qubits), axis=1)
+    if not isinstance(paulis, str) and len(paulis) and isinstance(paulis[0], str):
+        return np.array([_parsed(qubits, each) for each in paulis])
+    masks = np.asarray(paulis)
+    whole = masks.ndim == 2 and masks.shape[1:] == (2,) and len(masks) and masks.dtype.kind in "iu"
+    if not whole or np.any(masks < 0) or np.any(masks >= 2**qubits):
+        raise _refused(
+            f"paulis of type {type(paulis).__name__}",
+            f"strings such as 'XIZY', or an array of shape (m, 2) with masks from 0 to {2**qubits - 1}",
+            "the strings",
+        )
+    return masks
+
+
+def _parsed(qubits: int, string: Any) -> tuple[int, int]:
+    if not isinstance(string, str) or len(string) != qubits or set(string) - set("IXYZ"):
+        raise _refused(f"the Pauli string {string!r}", f"{qubits} letters of I, X, Y and Z", "a letter for each qubit")
+    bits = ["".join("01"[letter in kind] for letter in string) for kind in (_FLIPS, _SIGNS)]
+    return int(bits[0], 2), int(bits[1], 2)
+
+
+def _hadamard(qubits: int, dtype: Any) -> Array:
+    """The matrix (−1)^(a·b)."""
+    every = np.arange(2**qubits)
+    return jnp.asarray(1 - 2 * (np.bitwise_count(every & every[:, None]) % 2).astype(np.int8), dtype)
+
+
+def _refused(given: str, needed: str, missing: str) -> InputError:
+    return InputError(given=given, needed=needed, missing=missing, advice="see help(gnpolyak.PauliSensing)")

@@ -1,9 +1,11 @@
 """Starting points: near a known truth, or from the data alone."""
 
 from gnpolyak.starts import bilinear, low_rank
+from gnpolyak.starts.amplitudes import from_amplitudes
 from gnpolyak.starts.hadamard import hadamard
 from gnpolyak.starts.linear import origin
 from gnpolyak.starts.near import near
+from gnpolyak.starts.pauli import tomography
 from gnpolyak.starts.power.larger import larger
 from gnpolyak.starts.power.spectral import WeakStartWarning, estimate_rank, spectral
 from gnpolyak.starts.rotations import synchronised
@@ -18,6 +20,7 @@ __all__ = [
     "bilinear",
     "cp",
     "estimate_rank",
+    "from_amplitudes",
     "hadamard",
     "larger",
     "low_rank",
@@ -26,5 +29,6 @@ __all__ = [
     "row_for",
     "spectral",
     "synchronised",
+    "tomography",
     "tucker",
 ]

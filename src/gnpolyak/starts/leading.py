@@ -16,10 +16,10 @@ Action = Callable[[np.ndarray], np.ndarray]
 
 
 def leading(act: Action, d: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` largest eigenvalues of a symmetric action, falling, with their vectors."""
+    """The `count` largest eigenvalues of a symmetric or Hermitian action, falling, with their vectors."""
     if d <= _LARGEST_DENSE:
         matrix = act(np.eye(d))
-        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+        values, vectors = np.linalg.eigh((matrix + matrix.conj().T) / 2)
     else:
         values, vectors = _block_krylov(act, d, count, rng)
     return values[::-1][:count], vectors[:, ::-1][:, :count]
@@ -45,11 +45,11 @@ def _block_krylov(act: Action, d: int, count: int, rng: np.random.Generator) -> 
         fresh = image[:, -block.shape[1] :]
         # Twice is enough: one projection leaves the rounding of the large components it removed.
         for _ in range(2):
-            fresh = fresh - basis @ (basis.T @ fresh)
+            fresh = fresh - basis @ (basis.conj().T @ fresh)
         if basis.shape[1] + fresh.shape[1] > d:
             break
         fresh, _ = np.linalg.qr(fresh)
         basis, image = np.hstack([basis, fresh]), np.hstack([image, act(fresh)])
-    small = basis.T @ image
-    values, rotation = np.linalg.eigh((small + small.T) / 2)
+    small = basis.conj().T @ image
+    values, rotation = np.linalg.eigh((small + small.conj().T) / 2)
     return values, basis @ rotation

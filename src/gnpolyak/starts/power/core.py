@@ -35,14 +35,30 @@ def fit(p: np.ndarray, q: np.ndarray | None, b: np.ndarray, residual: np.ndarray
     root = np.sqrt([_multiplicity(row) for row in index.tolist()])
     features = _monomials(p, index) if q is None else _monomials(p, index) - _monomials(q, index)
     features *= root
-    entries = np.zeros(len(index))
-    for _ in range(_PASSES):
-        entries = _reweighted(features, b, residual)
-        residual = b - features @ entries
+    entries = _fitted(features, b, residual)
     tensor = np.zeros((s,) * n)
     for order in permutations(range(n)):
         tensor[tuple(index[:, order].T)] = entries / root
     return tensor
+
+
+def fit_hermitian(p: np.ndarray, q: np.ndarray | None, b: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """The same for a Hermitian T and Σ |pᵢᵀ T p̄ᵢ − qᵢᵀ T q̄ᵢ − bᵢ|, with complex p: s² real numbers are fitted."""
+    s = p.shape[1]
+    features = _products(p) if q is None else _products(p) - _products(q)
+    entries = _fitted(features, b, residual)
+    above = np.triu_indices(s, 1)
+    real, imag = np.split(entries[s:] / np.sqrt(2), 2)
+    matrix = np.zeros((s, s), complex)
+    matrix[above] = real + 1j * imag
+    return matrix + matrix.conj().T + np.diag(entries[:s])
+
+
+def _products(z: np.ndarray) -> np.ndarray:
+    """zᵀ T z̄ in an orthonormal basis of Hermitian matrices: diagonal, √2 Re and √2 Im of what is above it."""
+    first, second = np.triu_indices(z.shape[1], 1)
+    mixed = np.sqrt(2) * z[:, first] * z[:, second].conj()
+    return np.hstack([np.abs(z) ** 2, mixed.real, -mixed.imag])
 
 
 def _multiplicity(row: list[int]) -> int:
@@ -55,6 +71,14 @@ def _monomials(z: np.ndarray, index: np.ndarray) -> np.ndarray:
     for column in index.T[1:]:
         product = product * z[:, column]
     return product
+
+
+def _fitted(features: np.ndarray, b: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    entries = np.zeros(features.shape[1])
+    for _ in range(_PASSES):
+        entries = _reweighted(features, b, residual)
+        residual = b - features @ entries
+    return entries
 
 
 def _reweighted(features: np.ndarray, b: np.ndarray, residual: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.maps import SymmetricCP
+from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.sensing import PowerSensing
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power.measured import measured
@@ -19,6 +19,7 @@ _FRESH = 4
 
 
 @LARGER.register(SymmetricCP, PowerSensing)
+@LARGER.register(Hermitian, PowerSensing)
 def larger(problem: Composite, x: np.ndarray, *, seed: int = 0) -> np.ndarray | None:
     """X with one column more, the factor that explains most of b − A(c(X)) in the l1 sense.
 
@@ -44,8 +45,8 @@ def larger(problem: Composite, x: np.ndarray, *, seed: int = 0) -> np.ndarray | 
     rng = np.random.default_rng(seed)
     with arrays.computing_in(dtype):
         data = data.isotropic()
-        left = data.residual(data.into(np.asarray(x, np.float64)))[0]
-        fresh = data.leading(left, _FRESH, rng)[1]
+        left = data.residual(data.into(np.asarray(x, np.result_type(x.dtype, np.float64))))[0]
+        fresh = data.leading(_FRESH, rng, left)[1]
         tensor = replace(data, b=left).fit(fresh, left, rng)
         column = data.back(fresh @ core.factors(tensor, 1, rng))
-    return np.column_stack([x, column]).astype(dtype)
+    return arrays.cast(np.column_stack([x, column]), dtype)

@@ -6,7 +6,8 @@ For Gaussian p and any function w of y = Σⱼ (pᵀxⱼ)ⁿ, Stein's identity g
 
 a matrix whose range lies in span(x₁, …, x_r): away from that span p is independent of y. So w may be chosen freely
 to tame outliers; it changes the eigenvalues and never the space. Only d² numbers are estimated, whatever the order,
-which is why a multiple of dr measurements is enough for tensors too.
+which is why a multiple of dr measurements is enough for tensors too. For complex rows and y = Σⱼ |pᵀxⱼ|² the same holds
+of E[w(y) (p̄pᵀ − I)].
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from jax import Array
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.maps import SymmetricCP
+from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.penalties import L1, L2
 from gnpolyak.problem.sensing import PowerSensing, Sensing, Whitened
 from gnpolyak.starts.leading import Action, leading
@@ -44,9 +45,9 @@ _FLAT, _GONE = 2.0, 6.0
 
 @dataclass(frozen=True)
 class Measured:
-    """b = A(Σ xⱼ^⊗n) + outliers, seen through P, Q and b alone."""
+    """b = A(Σ xⱼ^⊗n) + outliers, or A(XXᴴ) + outliers, seen through P, Q and b alone."""
 
-    map: SymmetricCP
+    map: SymmetricCP | Hermitian
     sensing: PowerSensing
     b: np.ndarray
     change: Sensing | None = None
@@ -79,37 +80,49 @@ class Measured:
         """Factors in the coordinates of these rows in the user's."""
         return x if self.change is None else np.asarray(self.change.back(x))
 
-    def moment(self, data: np.ndarray) -> tuple[np.ndarray, Action]:
-        """The weights of these data, and their second moment of the measurement vectors."""
-        w = weights(data, self.n, centred=self.sensing.q is not None)
+    def moment(self, left: np.ndarray | None = None) -> tuple[np.ndarray, Action]:
+        """The weights of the data, or of what is left of them, and their second moment of the measurement vectors."""
+        centred = self.sensing.q is not None
+        if left is None and self.n == 2 and not centred:
+            w = weights_of_squares(self.b)
+        else:
+            w = weights(self.b if left is None else left, self.n, centred=centred)
         return w, moment(self.sensing, w, self.n)
 
-    def leading(self, data: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """The leading eigenpairs of the moment weighted by these data: b itself, or what is left of it."""
-        return leading(self.moment(data)[1], self.d, count, rng)
+    def leading(
+        self, count: int, rng: np.random.Generator, left: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The leading eigenpairs of the moment weighted by the data, or by what is left of them."""
+        return leading(self.moment(left)[1], self.d, count, rng)
 
     def residual(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """b − A(c(x)), and JᵀAᵀψ(b − A(c(x))), along which residuals of ordinary size fall."""
         residual, direction = _residual(self.map, self.sensing, jnp.asarray(self.b), jnp.asarray(x))
-        return np.asarray(residual, np.float64), np.asarray(direction, np.float64)
+        return _wide(residual), _wide(direction)
 
     def fit(self, basis: np.ndarray, residual: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The small tensor in this basis that explains the data best in the l1 sense, begun from known residuals."""
         columns = jnp.asarray(basis, self.sensing.p.dtype)
-        entries = core.unknowns(basis.shape[1], self.n)
+        entries = self.unknowns(basis.shape[1])
         wanted = min(_MOST_ROWS * entries, _LARGEST_FIT // entries)
         # Drawn, not the first ones: data may come sorted, and outliers in bursts.
         kept = rng.permutation(len(self.b))[:wanted]
-        p = np.asarray(self.sensing.p @ columns, np.float64)[kept]
-        q = None if self.sensing.q is None else np.asarray(self.sensing.q @ columns, np.float64)[kept]
+        p = _wide(self.sensing.p @ columns)[kept]
+        q = None if self.sensing.q is None else _wide(self.sensing.q @ columns)[kept]
+        if isinstance(self.map, Hermitian):
+            return core.fit_hermitian(p, q, self.b[kept], residual[kept])
         return core.fit(p, q, self.b[kept], residual[kept], self.n)
+
+    def unknowns(self, s: int) -> int:
+        """Real numbers in the small tensor of s directions."""
+        return s * s if isinstance(self.map, Hermitian) else core.unknowns(s, self.n)
 
     def width(self, wanted: int, rank: int) -> int:
         """How many directions, of those wanted, a fit can afford; never fewer than the rank."""
-        affordable = max(_LARGEST_WIDE, min(2 * core.unknowns(rank, self.n), LARGEST_CORE))
+        affordable = max(_LARGEST_WIDE, min(2 * self.unknowns(rank), LARGEST_CORE))
         most = min(affordable, len(self.b) // (2 * _FEWEST_ROWS))
         width = min(wanted, self.d)
-        while width > rank and core.unknowns(width, self.n) > most:
+        while width > rank and self.unknowns(width) > most:
             width -= 1
         return width
 
@@ -117,13 +130,13 @@ class Measured:
         """The largest rank whose small tensor can be fitted to this many measurements."""
         most = min(LARGEST_CORE, len(self.b) // _FEWEST_ROWS)
         rank = 1
-        while rank < self.d and core.unknowns(rank + 1, self.n) <= most:
+        while rank < self.d and self.unknowns(rank + 1) <= most:
             rank += 1
         return rank
 
 
 @eqx.filter_jit
-def _residual(c: SymmetricCP, sensing: PowerSensing, b: Array, x: Array) -> tuple[Array, Array]:
+def _residual(c: SymmetricCP | Hermitian, sensing: PowerSensing, b: Array, x: Array) -> tuple[Array, Array]:
     z, pullback = sensing.measure(c, x.astype(sensing.p.dtype))
     residual = b - z
     return residual, pullback(redescend(residual).astype(z.dtype))
@@ -145,7 +158,7 @@ def measured(problem: Any) -> tuple[Measured, np.dtype]:
     """
     _require_kind(problem)
     dtype = arrays.working_dtype(problem)
-    problem = problem.cast(dtype)
+    problem = _of_one_field(problem.cast(dtype))
     sensing, b = problem.sensing, np.asarray(problem.penalty.b, np.float64)
     problem.penalty.check((sensing.p.shape[0],))
     if np.median(np.abs(b)) == 0:
@@ -158,10 +171,25 @@ def measured(problem: Any) -> tuple[Measured, np.dtype]:
     return Measured(problem.map, sensing, b), dtype
 
 
+def _of_one_field(problem: Composite) -> Composite:
+    """The problem with complex rows where its factors are complex."""
+    if not isinstance(problem.map, Hermitian):
+        return problem
+    sensing: Any = problem.sensing
+    with arrays.precise(True):
+        rows = [None if stored is None else stored + 0j for stored in (sensing.p, sensing.q)]
+        return Composite(problem.map, problem.penalty, PowerSensing(*rows))
+
+
+def _wide(array: Any) -> np.ndarray:
+    """The array in double precision, real or complex."""
+    return np.asarray(array, np.result_type(array.dtype, np.float64))
+
+
 def _require_kind(problem: Any) -> None:
     fits = (
         isinstance(problem, Composite)
-        and isinstance(problem.map, SymmetricCP)
+        and isinstance(problem.map, (SymmetricCP, Hermitian))
         and problem.map.n in _ORDERS
         and isinstance(problem.sensing, PowerSensing)
         and isinstance(problem.penalty, (L1, L2))
@@ -169,7 +197,7 @@ def _require_kind(problem: Any) -> None:
     if not fits:
         raise InputError(
             given=problem.label if isinstance(problem, Composite) else f"a problem of type {type(problem).__name__}",
-            needed=f"L1 or L2 of PowerSensing of SymmetricCP(n) with n in {_ORDERS}",
+            needed=f"L1 or L2 of PowerSensing of SymmetricCP(n) with n in {_ORDERS}, or of Hermitian",
             missing="a known way from the data of this problem to a start",
             advice="pass x0, a point of your own to start from",
         )
@@ -199,8 +227,19 @@ def weights(b: np.ndarray, n: int, *, centred: bool) -> np.ndarray:
     return np.asarray(redescend(jnp.asarray(shaped)))
 
 
+def weights_of_squares(b: np.ndarray) -> np.ndarray:
+    """The weight of each p for sums of squares y = Σⱼ |pᵀxⱼ|²: of √y, and none for negative data, which are outliers.
+
+    The squares of a single factor are often near zero and seldom large. On the scale of their roots a large one, which
+    says most about its p, is no outlier.
+    """
+    amplitude = np.sqrt(np.maximum(b, 0.0))
+    shifted = amplitude - np.median(amplitude[b > 0])
+    return np.where(b > 0, np.asarray(redescend(jnp.asarray(shifted))), 0.0)
+
+
 def moment(sensing: PowerSensing, w: np.ndarray, n: int) -> Action:
-    """Z ↦ (1/m) [Σ wᵢ (pᵢpᵢᵀ − σ²I) ± Σ wᵢ (qᵢqᵢᵀ − σ²I)] Z, with − for even n, where large q make y small.
+    """Z ↦ (1/m) [Σ wᵢ (p̄ᵢpᵢᵀ − σ²I) ± Σ wᵢ (q̄ᵢqᵢᵀ − σ²I)] Z, with − for even n, where large q make y small.
 
     σ² is the mean square of the entries: 1 for the paper's rows.
     """
@@ -212,15 +251,15 @@ def moment(sensing: PowerSensing, w: np.ndarray, n: int) -> Action:
         total = _weighted(sensing.p, scaled, columns)
         if sensing.q is not None:
             total = total + sign * _weighted(sensing.q, scaled, columns)
-        return np.asarray(total, np.float64)
+        return _wide(total)
 
     return act
 
 
 @eqx.filter_jit
 def _weighted(rows: Array, w: Array, z: Array) -> Array:
-    variance = jnp.mean(jnp.square(rows))
-    return rows.T @ (w * (rows @ z)) - variance * jnp.sum(w) * z
+    variance = jnp.mean(jnp.square(jnp.abs(rows)))
+    return jnp.conj(rows.T @ jnp.conj(w * (rows @ z))) - variance * jnp.sum(w) * z
 
 
 def edge(sensing: PowerSensing, w: np.ndarray, n: int, rng: np.random.Generator, trials: int) -> float:

@@ -18,7 +18,7 @@ _RESOLVED = 1e-4
 def estimate(data: Measured, rng: np.random.Generator) -> tuple[int, np.ndarray]:
     """The rank as `gnpolyak.starts.estimate_rank` describes it, and what the last fit of that rank leaves."""
     most = data.largest_rank()
-    basis, residual = data.leading(data.b, data.width(2 * _FRESH, 1), rng)[1], data.b
+    basis, residual = data.leading(data.width(2 * _FRESH, 1), rng)[1], data.b
     rank = 1
     for _ in range(1 + _ROUNDS[data.n]):
         tensor = data.fit(basis, residual, rng)
@@ -26,7 +26,7 @@ def estimate(data: Measured, rng: np.random.Generator) -> tuple[int, np.ndarray]
         x = basis @ core.factors(tensor, rank, rng)
         residual, direction = data.residual(x)
         # What a factor moves along cannot show a direction orthogonal to all of them; the moment of the residual can.
-        fresh = data.leading(residual, _FRESH, rng)[1]
+        fresh = data.leading(_FRESH, rng, residual)[1]
         basis = span(x, fresh, direction)[:, : data.width(2 * rank + _FRESH, rank)]
     return rank, residual
 

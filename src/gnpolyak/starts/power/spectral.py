@@ -1,4 +1,4 @@
-"""A start from the data alone, for power measurements of symmetric CP tensors."""
+"""A start from the data alone, for power measurements of symmetric CP tensors and of Hermitian matrices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.maps import SymmetricCP
+from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.sensing import PowerSensing
 from gnpolyak.starts.leading import leading
 from gnpolyak.starts.power import core
@@ -33,6 +33,7 @@ class WeakStartWarning(UserWarning):
 
 
 @STARTS.register(SymmetricCP, PowerSensing)
+@STARTS.register(Hermitian, PowerSensing)
 def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarray:
     """A start X₀ near the solution, from the data (P, Q, b) alone and in the face of gross outliers in b.
 
@@ -55,9 +56,9 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
     Parameters
     ----------
     problem : Composite
-        L1 or L2 of `PowerSensing` (with or without q) of `SymmetricCP` with n = 2, 3 or 4. The rows of P and Q
-        should be Gaussian, or near it. Where their entries are far from independent, or of one variance, a whitened
-        copy of them is worked with.
+        L1 or L2 of `PowerSensing` (with or without q) of `SymmetricCP` with n = 2, 3 or 4, or of `Hermitian`, where
+        p̄pᵀ takes the place of ppᵀ. The rows of P and Q should be Gaussian, or near it. Where their entries are far
+        from independent, or of one variance, a whitened copy of them is worked with.
     rank : int or "auto"
         The number r of factors, or "auto" to use `estimate_rank`.
     seed : int
@@ -104,7 +105,7 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
         r = ranks.estimate(data, rng)[0] if isinstance(rank, str) else int(rank)
         x, residual = _refined(data, r, rng) if r <= data.largest_rank() else _eigenpairs(data, r, rng)
         _warn_if_weak(data, residual, rng)
-        return data.back(x).astype(dtype)
+        return arrays.cast(data.back(x), dtype)
 
 
 def estimate_rank(problem: Composite, *, seed: int = 0) -> int:
@@ -142,7 +143,7 @@ def estimate_rank(problem: Composite, *, seed: int = 0) -> int:
 def _refined(data: Measured, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Steps 1 to 3 of `spectral`: the best of the rounds in the l1 sense, and its residual."""
     width = data.width(2 * rank, rank)
-    basis, residual = data.leading(data.b, width, rng)[1], data.b
+    basis, residual = data.leading(width, rng)[1], data.b
     best, lowest = (np.empty(0), residual), np.inf
     # With no room beside the factors the space cannot be renewed.
     for _ in range(1 if width == rank else 1 + _ROUNDS):
@@ -157,7 +158,7 @@ def _refined(data: Measured, rank: int, rng: np.random.Generator) -> tuple[np.nd
 
 def _eigenpairs(data: Measured, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """For matrices of a rank too large to fit r(r+1)/2 numbers: eigenpairs of B, and one scale for all of them."""
-    x = core.matrix_factors(*data.leading(data.b, rank, rng))
+    x = core.matrix_factors(*data.leading(rank, rng))
     image = data.b - data.residual(x)[0]
     t = _scale(image, data.b)
     return x * np.sqrt(t), data.b - t * image
@@ -177,7 +178,7 @@ def _warn_if_weak(data: Measured, residual: np.ndarray, rng: np.random.Generator
     # Few data can hide the gap of a start that is good all the same, and a start that explains them is good.
     if np.median(np.abs(residual)) < _EXPLAINED * np.median(np.abs(data.b)):
         return
-    w, act = data.moment(data.b)
+    w, act = data.moment()
     largest = float(leading(act, data.d, 1, rng)[0][0])
     chance = moments.edge(data.sensing, w, data.n, rng, _SHUFFLES)
     if not largest > _MARGIN * chance:

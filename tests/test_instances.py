@@ -153,3 +153,34 @@ def test_a_bad_setting_of_a_tensor_is_named(generator, setting, expected):
     with pytest.raises(gnp.InputError, match="help") as error:
         getattr(gnp.instances, generator)(**setting)
     assert expected in str(error.value)
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_phase_retrieval_measures_squares(is_complex):
+    case = gnp.instances.phase_retrieval(d=15, complex=is_complex, p_fail=0.2, seed=3)
+    rows, b = np.asarray(case.problem.sensing.p), np.asarray(case.problem.penalty.b)
+    assert rows.shape == (15 * (16 if is_complex else 8), 15)
+    assert np.mean(np.abs(rows) ** 2) == pytest.approx(1.0, abs=0.1)
+    residual = b - np.abs(rows @ case.truth)[:, 0] ** 2
+    assert 0.1 < np.mean(np.abs(residual) > 1e-9) < 0.3
+    assert case.target == pytest.approx(np.abs(residual).sum())
+    assert np.iscomplexobj(case.x0) == is_complex
+    assert np.linalg.norm(case.x0 - case.truth) == pytest.approx(0.1)
+    assert case.recovery_error(-case.truth) < 1e-14
+
+
+def test_quantum_tomography_measures_a_state():
+    case = gnp.instances.quantum_tomography(qubits=3, r=2, kappa=5.0, p_fail=0.0, m=40, seed=4)
+    state = case.truth @ case.truth.conj().T
+    assert np.trace(state).real == pytest.approx(1.0)
+    assert np.linalg.cond(case.truth) == pytest.approx(5.0)
+    assert case.target == 0.0
+    b, x, z = (np.asarray(a) for a in (case.problem.penalty.b, case.problem.sensing.x, case.problem.sensing.z))
+    assert len(b) == len(set(zip(x.tolist(), z.tolist(), strict=True))) == 40
+    # tr(Pρ)² summed over all strings is d tr ρ².
+    every = gnp.instances.quantum_tomography(qubits=3, r=2, kappa=5.0, p_fail=0.0, m=64, seed=4)
+    assert np.sum(np.asarray(every.problem.penalty.b) ** 2) == pytest.approx(8 * np.trace(state @ state).real)
+    assert gnp.instances.quantum_tomography(qubits=2).settings["m"] == 16
+    for wrong in ({"qubits": 0}, {"qubits": 2, "r": 5}, {"qubits": 2, "m": 17}):
+        with pytest.raises(gnp.InputError, match="help"):
+            gnp.instances.quantum_tomography(**wrong)

@@ -4,6 +4,8 @@ from gnpolyak.instances.base import INSTANCES, Instance
 from gnpolyak.instances.bilinear import bilinear_sensing, blind_deconvolution
 from gnpolyak.instances.bundle_adjustment import bundle_adjustment
 from gnpolyak.instances.low_rank import matrix_completion, robust_pca
+from gnpolyak.instances.phase_retrieval import phase_retrieval
+from gnpolyak.instances.quantum_tomography import quantum_tomography
 from gnpolyak.instances.regression import regression
 from gnpolyak.instances.sparse_recovery import sparse_recovery
 from gnpolyak.instances.synchronisation import synchronisation
@@ -19,6 +21,8 @@ __all__ = [
     "bundle_adjustment",
     "default_measurements",
     "matrix_completion",
+    "phase_retrieval",
+    "quantum_tomography",
     "regression",
     "robust_pca",
     "sparse_recovery",

@@ -14,7 +14,7 @@ from gnpolyak.problem.maps.symmetric_cp import SymmetricCP
 from gnpolyak.problem.maps.tucker import Tucker
 
 MAPS: Table[type[Map]] = Table(
-    "maps", SymmetricCP, LowRank, CP, Tucker, Hadamard, RelativeRotations, Linear, Stack, AutodiffMap
+    "maps", SymmetricCP, Hermitian, LowRank, CP, Tucker, Hadamard, RelativeRotations, Linear, Stack, AutodiffMap
 )
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "MAPS",
     "AutodiffMap",
     "Hadamard",
+    "Hermitian",
     "Linear",
     "LowRank",
     "Map",
@@ -30,6 +31,3 @@ __all__ = [
     "SymmetricCP",
     "Tucker",
 ]
-MAPS: Table[type[Map]] = Table("maps", SymmetricCP, Hermitian, LowRank, AutodiffMap)
-
-__all__ = ["MAPS", "AutodiffMap", "Hermitian", "LowRank", "Map", "SymmetricCP"]

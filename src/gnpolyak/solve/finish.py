@@ -32,7 +32,7 @@ _CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT
 # neighbours in size is no accident; without one, nothing is judged.
 _GAP = 1e3
 # Residuals below this share of the data's median size are those of an exact fit.
-EXACT = 1e-6
+_EXACT = 1e-6
 
 
 def proves(problem: Composite, rule: Target, x: Tree) -> Callable[[float, float], bool]:
@@ -185,7 +185,7 @@ def corrupted(residuals: np.ndarray, b: np.ndarray) -> np.ndarray | None:
         # Data that are all zero set no scale by which a residual could be called small.
         return None
     eps = np.finfo(sizes.dtype).eps
-    if sizes.max() <= max(EXACT, 1e3 * eps) * scale:
+    if sizes.max() <= max(_EXACT, 1e3 * eps) * scale:
         return np.array([], dtype=int)
     ordered = np.sort(sizes)
     floor = eps * scale

@@ -12,12 +12,12 @@ import numpy as np
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import COLUMNS, RESIDUALS
-from gnpolyak.solve.finish import EXACT, STOPPED, corrupted, noise_scale, residuals_and_data
+from gnpolyak.solve.finish import STOPPED, noise_scale, residuals_and_data
 from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
 from gnpolyak.starts import LARGER, row_for
 from gnpolyak.steps.status import Status
-from gnpolyak.steps.weights import TUKEY
+from gnpolyak.steps.weights import ROUNDING, TUKEY
 
 
 def grown(run: Run, res: Result, solve: Callable[[Tree], Result], rank: int | str | tuple[int, ...] = "auto") -> Result:
@@ -67,10 +67,12 @@ def _explained(run: Run, res: Result) -> bool:
     """Whether nothing is left to explain, or nothing more is to be done."""
     if res.status in STOPPED or not np.isfinite(res.value) or not run.given.penalty.has(RESIDUALS):
         return True
+    if run.proved(res.value):
+        return True
     r, b = residuals_and_data(run, res)
-    # Outliers that are far away are apart from the others long before those are explained.
+    # A gap between good and bad residuals is not enough: outliers may be far away, and factors as small as rounding.
     scale = np.median(np.abs(b)) or np.max(np.abs(b), initial=0.0)
-    return bool(np.median(np.abs(r)) <= EXACT * scale) and corrupted(r, b) is not None
+    return bool(np.median(np.abs(r)) <= ROUNDING * np.finfo(r.dtype).eps * scale)
 
 
 def _explains_more(run: Run, more: Result, res: Result) -> bool:

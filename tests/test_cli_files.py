@@ -1,5 +1,6 @@
 """Files that are damaged, huge or made to harm: one line, and no memory taken."""
 
+import importlib.util
 import io
 import os
 import pickle
@@ -120,6 +121,13 @@ HOSTILE = {
     "wide.csv": ("1,2\n3,4\n".encode("utf-16"), "not UTF-8"),
     "zero.csv": (b"1,2\0\n3,4\n", "zero bytes"),
     "underscore.csv": (b"1,2\n3,1_000\n", "'1_000'"),
+    "columns.csv": (b"1," * 200_000 + b"1\n", "more than 100,000 cells"),
+    "spaces.csv": (b"1 " * 200_000, "more than 100,000 cells"),
+    "late.csv": (b"1,2\n" * 9000 + "é,1\n".encode("latin-1"), "not UTF-8"),
+    "words.npz": (zipped([("a.npy", npy(np.array(["x" * 65])))]), "not one of numbers"),
+    "bytes.npz": (zipped([("a.npy", npy(np.array([b"x"])))]), "not one of numbers"),
+    "signs.npz": (zipped([("a.npy", declared(claims("(1,)", "'<U1'"), b"\xff" * 4))]), "plain letters"),
+    "kind.npz": (zipped([("kind.npy", npy(np.array("tucker")))]), "no data"),
     "image.jpg": (b"\xff\xd8", "suffix"),
     "nosuffix": (b"1,2", "suffix"),
 }
@@ -146,6 +154,22 @@ def test_hostile_files_are_refused_in_one_line(name, tmp_path, monkeypatch):
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.parametrize("content", [GOOD, zipped([("a.npy", GOOD), ("b.npy", GOOD)])], ids=["npy", "npz"])
+def test_a_file_cut_off_anywhere_is_refused(content, tmp_path):
+    path = tmp_path / ("cut.npy" if content is GOOD else "cut.npz")
+    for length in range(0, len(content), 7):
+        path.write_bytes(content[:length])
+        refused(path)
+
+
+def test_many_short_lines_take_no_more_memory_than_their_numbers(tmp_path):
+    (tmp_path / "thin.csv").write_bytes(b"1\n" * 100_000)
+    tracemalloc.start()
+    assert read(tmp_path / "thin.csv").alone.shape == (100_000, 1)
+    assert tracemalloc.get_traced_memory()[1] < 2.5e6
+    tracemalloc.stop()
+
+
 def test_a_member_that_comes_twice_is_refused(tmp_path):
     with pytest.warns(UserWarning, match="Duplicate"):
         content = zipped([("a.npy", GOOD), ("a.npy", GOOD)])
@@ -162,6 +186,30 @@ def test_a_zip_bomb_is_measured_before_it_is_unpacked(tmp_path, monkeypatch):
     assert "room" in refused(tmp_path / "bomb.npz")
     assert tracemalloc.get_traced_memory()[1] < 5e6
     tracemalloc.stop()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="pyarrow is here")
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
+    (tmp_path / "table.parquet").write_bytes(b"PAR1")
+    assert "pip install pyarrow" in refused(tmp_path / "table.parquet")
+
+
+def test_parquet(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"rows": [0, 1], "values": [0.5, None]}), tmp_path / "good.parquet")
+    content = read(tmp_path / "good.parquet")
+    assert np.array_equal(content.alone, [[0, 0.5], [1, np.nan]], equal_nan=True)
+    assert np.array_equal(content.named["rows"], [0, 1])
+    parquet.write_table(pa.table({"a": [1.0], "b": ["word"]}), tmp_path / "words.parquet")
+    assert "columns of numbers only: one is of 'string'" in refused(tmp_path / "words.parquet")
+    parquet.write_table(pa.table({"a": [[1.0]]}), tmp_path / "lists.parquet")
+    assert "columns of numbers only" in refused(tmp_path / "lists.parquet")
+    parquet.write_table(pa.table({"a": np.zeros(0)}), tmp_path / "none.parquet")
+    assert "0 rows" in refused(tmp_path / "none.parquet")
+    whole = (tmp_path / "good.parquet").read_bytes()
+    for content in (whole[:-5], whole[:40], b"PAR1" + bytes(50) + b"PAR1", whole[:20] + b"\xff" * 30 + whole[50:]):
+        (tmp_path / "bad.parquet").write_bytes(content)
+        assert "no sound parquet" in refused(tmp_path / "bad.parquet")
 
 
 def test_what_is_no_plain_file_is_refused(tmp_path):

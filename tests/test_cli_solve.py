@@ -1,8 +1,12 @@
 """`gnpolyak solve`: what a file is taken for, what is written, and how it ends."""
 
 import dataclasses
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +14,8 @@ from click.testing import CliRunner
 
 import gnpolyak as gnp
 from gnpolyak.cli.main import main
-from gnpolyak.cli.solve.kinds import KINDS
+from gnpolyak.cli.solve.answer import Answer
+from gnpolyak.cli.solve.classes import KINDS
 from gnpolyak.cli.solve.understanding import example, from_file
 
 
@@ -26,6 +31,10 @@ def invoke(*args):
 
 def names():
     return sorted(path.name for path in Path().iterdir())
+
+
+def test_every_class_can_be_in_a_file():
+    assert set(KINDS) == set(gnp.instances.INSTANCES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -53,6 +62,15 @@ HOLES = np.where(RNG.random((6, 5)) < 0.2, np.nan, FULL)
         ({"A": FULL, "b": np.ones(6)}, "regression"),
         ({"p": FULL, "b": np.ones(6)}, "phase_retrieval"),
         ({"i": [0, 1], "j": [1, 2], "R": np.stack([np.eye(3)] * 2)}, "synchronisation"),
+        ({"p": FULL * 1j, "b": np.ones(6)}, "phase_retrieval"),
+        ({"A": FULL.T, "b": np.ones(5)}, "sparse_recovery"),
+        ({"p": FULL, "q": FULL[:, :2], "b": np.ones(6)}, "bilinear_sensing"),
+        ({"p": FULL, "q": FULL, "b": np.ones(6), "n": 3}, "tensor_sensing"),
+        ({"p": FULL, "q": FULL[:, :2], "b": np.ones(6), "kind": "blind_deconvolution"}, "blind_deconvolution"),
+        ({"anything": np.ones((2, 3, 4))}, "tensor_decomposition"),
+        ({"T": np.ones((2, 3, 4)), "ranks": [1, 1, 1]}, "tucker"),
+        ({"paulis": ["IX", "ZY"], "b": np.ones(2)}, "quantum_tomography"),
+        ({"paulis": [[0, 1], [2, 3]], "b": np.ones(2), "qubits": 2}, "quantum_tomography"),
     ],
 )
 def test_names_and_shapes_say_what_it_is(arrays, kind):
@@ -89,7 +107,40 @@ WRONG = {
     "all nan": ({"M": np.full((3, 3), np.nan)}, None, "NaN everywhere"),
     "nameless": ({"a": FULL, "c": FULL}, None, "a problem class"),
     "other": ({"A": FULL, "b": np.ones(6)}, "synchronisation", "arrays of these names"),
-    "unknowns": ({"A": FULL.T, "b": np.ones(5)}, None, "5 rows for 6 unknowns"),
+    "unknowns": ({"A": FULL.T, "b": np.ones(5)}, "regression", "5 rows for 6 unknowns"),
+    "words": ({"M": np.array([["a", "b"], ["c", "d"]])}, "robust_pca", "M is text"),
+    "words in a table": ({"M": np.array([["a", "b"], ["c", "d"]])}, "matrix_completion", "type <U1"),
+    "kind": ({"M": FULL, "kind": "nonsense"}, None, "a known kind"),
+    "kinds": ({"M": FULL, "kind": ["tucker", "tucker"]}, None, "a known kind"),
+    "number of a kind": ({"M": FULL, "kind": 3.5}, None, "a known kind"),
+    "negative": ({"rows": [-1, 0], "cols": [0, 1], "values": [1.0, 2.0]}, None, "no indices"),
+    "wide rows": ({"p": np.ones((3, 10**5)), "q": np.ones((3, 10**5)), "b": np.ones(3)}, None, "199,999 unknowns"),
+    "wide p": ({"p": np.ones((3, 5)), "b": np.ones(3)}, None, "3 rows for 5 unknowns"),
+    "unlike": ({"p": FULL, "q": FULL[:, :2], "b": np.ones(6), "n": 2}, None, "q (6, 2)"),
+    "order": ({"p": FULL, "b": np.ones(6), "n": 10**9}, None, "n is 1000000000"),
+    "orders": ({"p": FULL, "b": np.ones(6), "n": [2, 3]}, None, "n is of shape (2,)"),
+    "matrix": ({"T": FULL}, "tucker", "T has shape (6, 5)"),
+    "flat": ({"T": np.ones((1, 5, 5))}, "tucker", "T has shape (1, 5, 5)"),
+    "holes": ({"T": np.where(np.ones((2, 3, 4)) > 0, np.nan, 1)}, None, "24 of the 24 entries of T are NaN"),
+    "complex tensor": ({"T": np.ones((2, 3, 4)) * 1j}, None, "complex"),
+    "letters": ({"paulis": ["XQ"], "b": [1.0]}, None, "the Pauli string 'XQ'"),
+    "lengths": ({"paulis": ["XX", "XXX"], "b": [1.0, 1.0]}, None, "'XXX'"),
+    "grid": ({"paulis": [["XX"], ["XX"]], "b": [1.0, 1.0]}, None, "text of shape (2, 1)"),
+    "long": ({"paulis": ["X" * 40], "b": [1.0]}, None, "40 letters"),
+    "no letters": ({"paulis": [""], "b": [1.0]}, None, "0 letters"),
+    "masks": ({"paulis": [[0, 1]], "b": [1.0]}, None, "qubits, which masks do not tell"),
+    "mask": ({"paulis": [[0, 4]], "b": [1.0], "qubits": 2}, None, "no masks"),
+    "qubits": ({"paulis": [[0, 1]], "b": [1.0], "qubits": 60}, None, "qubits is 60"),
+}
+
+BUNDLE = {"camera": [0, 1] * 20, "point": [0, 1, 2, 3] * 10, "seen": np.ones((40, 2)), "quaternions": np.ones((2, 4))}
+BUNDLE |= {"translations": np.ones((2, 3)), "points": np.ones((4, 3))}
+WRONG |= {
+    "cameras": (BUNDLE | {"camera": [0, 9] * 20}, None, "camera reaches to 9, and there are 2"),
+    "points": (BUNDLE | {"point": [0, 9] * 20}, None, "point reaches to 9, and there are 4"),
+    "places": (BUNDLE | {"seen": np.ones((40, 3))}, None, "seen has shape (40, 3)"),
+    "quaternions": (BUNDLE | {"quaternions": np.ones((2, 3))}, None, "quaternions has shape (2, 3)"),
+    "observations": (BUNDLE | {"points": np.ones((90, 3))}, None, "80 rows for 275 unknowns"),
 }
 
 
@@ -144,7 +195,7 @@ def test_a_file_is_solved_and_the_answer_written_twice_over():
         bad = np.abs(np.asarray(case.problem.penalty.b) - np.asarray(case.problem.map.a) @ case.truth) > 1e-6
         assert np.array_equal(answer["outliers"], bad)
     page = Path("<b>&.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == 2
+    assert page.count("data:image/png;base64,") == 3
     assert not re.search(r"<script|https?:|<b>", page)
 
 
@@ -183,3 +234,129 @@ def test_ctrl_c_before_the_solve_writes_nothing(monkeypatch):
     monkeypatch.setattr(gnp, "minimize", press)
     assert invoke("data.npz").exit_code == 130
     assert names() == ["data.npz"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_an_answer_and_a_picture(kind):
+    """At the truth, so that nothing is compiled for long: a tenth or so of its example is wrong, and no more."""
+    example(kind, Path("data.npz"))
+    understood = from_file(Path("data.npz"))
+    res = SimpleNamespace(x=TRUTHS[kind](), value=1.0, outliers=None)
+    wrong = np.flatnonzero(np.abs(Answer(understood, res).residuals).ravel() > 1e-6)
+    answer = Answer(understood, SimpleNamespace(x=res.x, value=1.0, outliers=wrong))
+    assert 0 < answer.outliers.mean() < 0.5
+    assert "{" not in answer.found
+    figure, caption = KINDS[kind].picture(answer)
+    figure.draw_without_rendering()
+    assert caption.endswith(".")
+    answer.save(Path("data.answer.npz"))
+    with np.load("data.answer.npz", allow_pickle=False) as saved:
+        assert {"residuals", "outliers", "value"} < set(saved)
+
+
+# The truths of the examples.
+TRUTHS = {
+    "robust_pca": lambda: gnp.instances.robust_pca(d1=60, d2=50, r=3).truth,
+    "matrix_completion": lambda: gnp.instances.matrix_completion(d1=80, d2=60, r=3, observed=0.5).truth,
+    "bilinear_sensing": lambda: gnp.instances.bilinear_sensing(d1=20, d2=25, r=2).truth,
+    "blind_deconvolution": lambda: gnp.instances.blind_deconvolution(d=30).truth,
+    "synchronisation": lambda: gnp.instances.synchronisation(n=30).truth,
+    "bundle_adjustment": lambda: gnp.instances.bundle_adjustment(cameras=8, points=30).truth,
+    "phase_retrieval": lambda: gnp.instances.phase_retrieval(d=30).truth,
+    "tensor_sensing": lambda: gnp.instances.tensor_sensing(d=20, r=2, p_fail=0.1).truth,
+    "quantum_tomography": lambda: gnp.instances.quantum_tomography(qubits=3, r=1).truth,
+    "tensor_decomposition": lambda: gnp.instances.tensor_decomposition(shape=(16, 14, 12), r=3).truth,
+    "tucker": lambda: gnp.instances.tucker(shape=(16, 14, 12), ranks=(2, 3, 2)).truth,
+    "regression": lambda: gnp.instances.regression().truth,
+    "sparse_recovery": lambda: gnp.instances.sparse_recovery(d=60, m=300).truth,
+}
+
+
+def test_a_state_that_would_not_fit_is_refused_before_it_is_formed(monkeypatch):
+    np.savez("data.npz", paulis=["X" * 12], b=[1.0])
+    monkeypatch.setattr("gnpolyak.cli.solve.opening.available", lambda: 10**9)
+    result = invoke("data.npz")
+    assert result.exit_code == 2
+    assert "a solve takes 2 GB of numbers, and there is room for 250 MB" in result.output
+
+
+def test_a_full_disk_still_tells_the_answer(monkeypatch):
+    example("regression", Path("data.npz"))
+
+    def full(*args, **more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    result = invoke("data.npz")
+    assert result.exit_code == 2
+    assert result.stdout.startswith("Found:")
+    assert "cannot be written: No space left" in result.stderr
+    assert names() == ["data.npz"]
+
+
+@pytest.mark.parametrize("there", [np.savez, "text"])
+def test_another_answer_of_that_name_is_left_alone(there):
+    example("regression", Path("data.npz"))
+    path = Path("data.answer.npz")
+    path.write_text("mine") if there == "text" else there(path, mine=np.ones(2))
+    before = path.read_bytes()
+    result = invoke("data.npz")
+    assert result.exit_code == 2
+    assert "not of gnpolyak solve" in result.output
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("rank", ["two", "2,x", "2,"])
+def test_a_rank_that_is_none_is_refused(rank):
+    assert "commas" in invoke("data.npz", "--rank", rank).output
+
+
+def test_a_rank_where_there_is_none_to_choose_is_refused():
+    example("regression", Path("data.npz"))
+    assert "leave out --rank" in invoke("data.npz", "--rank", "2").output
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_the_help_names_every_kind_and_fits(columns):
+    text = CliRunner().invoke(main, ["solve", "--help"], terminal_width=columns).output
+    assert all(f"\n  {kind} " in text or f"\n  {kind}\n" in text for kind in KINDS)
+    assert columns == 40 or max(map(len, text.splitlines())) <= 80
+
+
+def test_ctrl_c_ends_a_real_solve_with_the_best_so_far():
+    """In an ASCII terminal of 40 columns, besides."""
+    rng = np.random.default_rng(0)
+    np.savez("data.npz", M=rng.standard_cauchy((120, 100)))
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "40"}
+    command = [sys.executable, "-c", PRESSED, "solve", "data.npz", "--rank", "3"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 130, done.stderr
+    assert "not solved (interrupted)" in done.stdout
+    assert "Traceback" not in done.stderr
+    assert float(done.stderr.rsplit("ended after", 1)[1]) < 5
+    assert names() == ["data.answer.npz", "data.html", "data.npz"]
+    assert "interrupted" in Path("data.html").read_text(encoding="utf-8")
+
+
+# The signal comes from outside of Python's main thread as from a terminal, once the loop has its first results.
+PRESSED = """
+import os, signal, sys, threading, time
+from gnpolyak.cli.main import main
+from gnpolyak.solve.loop import Run
+sent = []
+def press():
+    time.sleep(0.2)
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+first, observe = [], Run._observe
+def observed(*args):
+    if not first:
+        first.append(threading.Thread(target=press, daemon=True))
+        first[0].start()
+    return observe(*args)
+Run._observe = observed
+try:
+    main(sys.argv[1:])
+finally:
+    print("ended after", time.perf_counter() - sent[0], file=sys.stderr)
+"""

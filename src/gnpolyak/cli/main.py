@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from typing import Any
 
 try:
     import click
@@ -21,7 +23,17 @@ from gnpolyak.cli.run import run
 from gnpolyak.cli.solve.command import solve
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """All commands; a sign that a terminal cannot show is a question mark, not the end."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        return super().main(*args, **extra)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(gnp.__version__, prog_name="gnpolyak")
 def main() -> None:
     """Minimise sharp, nonsmooth, ill-conditioned h(c(x)) with the Gauss–Newton–Polyak method.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.arrays import precise
 from gnpolyak.base.files import replacing
-from gnpolyak.cli.solve.kinds import KINDS
+from gnpolyak.cli.solve.kinds import KINDS, Arrays, Built
 from gnpolyak.cli.solve.understanding import Understood
 
 _SOLVED = {
@@ -35,24 +37,29 @@ class Answer:
         return self.result.status in _SOLVED
 
     @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The parts of the solution, the residuals, and which data are wrong."""
-        return {
-            **KINDS[self.understood.kind].answer(self.result.x),
-            "residuals": self.residuals,
-            "outliers": self.outliers,
-            "value": np.asarray(self.result.value),
-        }
+    def built(self) -> Built:
+        """The problem."""
+        return self.understood.built
+
+    @cached_property
+    def parts(self) -> Arrays:
+        """The solution's arrays by name."""
+        return KINDS[self.understood.kind].answer(self.result.x)
 
     @property
+    def arrays(self) -> Arrays:
+        """The parts of the solution, the residuals, and which data are wrong."""
+        value = np.asarray(self.result.value)
+        return {**self.parts, "residuals": self.residuals, "outliers": self.outliers, "value": value}
+
+    @cached_property
     def residuals(self) -> np.ndarray:
         """Data less model, in the shape of the data."""
-        problem = self.understood.problem
         with precise(True):
             x = jax.tree.map(jax.numpy.asarray, self.result.x)
-            return np.asarray(problem.penalty.residuals(problem.measure(x)))
+            return np.asarray(_residuals(self.understood.problem, x))
 
-    @property
+    @cached_property
     def marked(self) -> np.ndarray:
         """True for each number in the data that is wrong; none where good and bad could not be told apart."""
         marked = np.zeros(self.residuals.size, dtype=bool)
@@ -63,14 +70,14 @@ class Answer:
     @property
     def outliers(self) -> np.ndarray:
         """The same for each datum: a pair of rotations is wrong if one of its nine numbers is."""
-        if self.understood.built.one == "data":
+        if self.built.one == "data":
             return self.marked
         return np.asarray(self.marked.any(axis=tuple(range(1, self.marked.ndim))))
 
     @property
     def found(self) -> str:
         """What was found, and its rank where it has one."""
-        return self.understood.built.found.format(rank=_rank(self.result.x))
+        return self.built.found.format(rank=KINDS[self.understood.kind].size(self.result.x))
 
     @property
     def quality(self) -> str:
@@ -83,15 +90,15 @@ class Answer:
     @property
     def wrong(self) -> str:
         """How many data are wrong."""
-        bad, one = self.outliers, self.understood.built.one
+        bad, one = self.outliers, self.built.one
         if self.result.outliers is None:
             return f"not to be told among {bad.size:,} {one}"
         return f"{int(bad.sum()):,} of {bad.size:,} {one} ({bad.mean():.1%})"
 
     def lines(self, *files: Path) -> str:
         """The answer in three lines."""
-        written = " and ".join(str(file) for file in files)
-        return f"Found:    {self.found}\nHow good: {self.quality}\nOutliers: {self.wrong}; see {written}"
+        written = "; see " + " and ".join(str(file) for file in files) if files else ""
+        return f"Found:    {self.found}\nHow good: {self.quality}\nOutliers: {self.wrong}{written}"
 
     def save(self, path: Path) -> None:
         """Write the arrays, whole or not at all."""
@@ -99,6 +106,7 @@ class Answer:
             np.savez_compressed(file, allow_pickle=False, **self.arrays)
 
 
-def _rank(x: Any) -> int:
-    """The columns of the first factor."""
-    return int(np.asarray(jax.tree.leaves(x)[0]).shape[-1])
+@eqx.filter_jit
+def _residuals(problem: gnp.Composite, x: Any) -> Any:
+    # One program: operation by operation, each is compiled on its own, and somebody who pressed Ctrl-C waits for it.
+    return problem.penalty.residuals(problem.measure(x))

@@ -22,6 +22,8 @@ _AS_NUMBERS = "save numbers: array.astype(float)"
 # What goes wrong inside zipfile and zlib when a file is damaged or made to harm.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError)
 _MOST_MEMBERS, _MOST_DIMENSIONS = 64, 8
+# Letters of a word in an array of words: the name of a kind, or a Pauli string.
+_MOST_LETTERS, _LAST_LETTER = 64, 126
 # Deflate cannot do better than this.
 _LARGEST_RATIO = 1032
 
@@ -70,7 +72,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
 def _member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     # Read through a limit: what is unpacked ends at the size that was declared and checked.
     with archive.open(member) as file:
-        shape, fortran, dtype = _header(path, file)
+        shape, fortran, dtype = _header(path, file, words=True)
         expected = math.prod(shape) * dtype.itemsize
         require_room(path, expected)
         if expected > member.file_size:
@@ -82,7 +84,7 @@ def _member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np
         return _numbers(path, content, shape, fortran, dtype)
 
 
-def _header(path: Path, file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+def _header(path: Path, file: IO[bytes], *, words: bool = False) -> tuple[tuple[int, ...], bool, np.dtype]:
     try:
         version = np.lib.format.read_magic(file)
         readers: dict[Any, Any] = {
@@ -94,14 +96,15 @@ def _header(path: Path, file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtyp
         raise
     except Exception as error:  # A parser of text from anywhere raises anything.
         raise unreadable(path, f"its header is not NumPy's ({type(error).__name__})", _AGAIN) from error
-    _check_declared(path, shape, dtype)
+    _check_declared(path, shape, dtype, words)
     return shape, fortran, dtype
 
 
-def _check_declared(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
+def _check_declared(path: Path, shape: tuple[int, ...], dtype: np.dtype, words: bool) -> None:
     if dtype.hasobject:
         raise unreadable(path, "it holds Python objects, which are never unpickled here", _AS_NUMBERS)
-    if dtype.kind not in "biufc" or dtype.names or dtype.itemsize > (16 if dtype.kind == "c" else 8):
+    largest = {"c": 16, "U": 4 * _MOST_LETTERS if words else 0}.get(dtype.kind, 8)
+    if dtype.kind not in "biufcU" or dtype.names or not 0 < dtype.itemsize <= largest:
         raise unreadable(path, f"its type {shown(str(dtype))} is not one of numbers", _AS_NUMBERS)
     if len(shape) > _MOST_DIMENSIONS or any(isinstance(side, bool) or side < 0 for side in shape):
         raise unreadable(path, f"it declares the shape {shown(str(shape))}, which no array has", _AGAIN)
@@ -114,5 +117,8 @@ def _numbers(path: Path, content: bytes, shape: tuple[int, ...], fortran: bool, 
         flat = np.frombuffer(content, np.uint8) != 0
     else:
         flat = np.frombuffer(content, dtype)
+        # Four bytes need not be a letter, and Python finds that out too late.
+        if dtype.kind == "U" and flat.view(dtype.str[0] + "u4").max(initial=0) > _LAST_LETTER:
+            raise unreadable(path, "it holds text that is not plain letters", _AS_NUMBERS)
         flat = flat.astype(dtype.newbyteorder("="))
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 import gnpolyak as gnp
-from gnpolyak.cli.options import NumberOr
 from gnpolyak.cli.solve import page
 from gnpolyak.cli.solve.answer import Answer
-from gnpolyak.cli.solve.kinds import KINDS
+from gnpolyak.cli.solve.classes import KINDS
 from gnpolyak.cli.solve.understanding import Understood, example, from_file
 
 _INTERRUPTED = 130
+_KIND_HELP = "The problem class, one of those below.  [default: guessed]"
+_EXAMPLE_HELP = "Write a small file of this kind to try instead."
 
 
 class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]
@@ -26,17 +31,36 @@ class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]
         return super().convert(str(value).replace("-", "_"), param, ctx)
 
 
-def _holdings() -> str:
-    return "\n".join(f"  {name}: {kind.holds}" for name, kind in KINDS.items())
+class _Rank(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number, one for each axis with commas between them, or "auto"."""
+
+    name = "auto|NUMBER[,...]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "auto" or not isinstance(value, str):
+            return value
+        try:
+            ranks = tuple(int(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not 'auto', a number, or numbers with commas between them", param, ctx)
+        return ranks if len(ranks) > 1 else ranks[0]
 
 
-@click.command(epilog="\b\nWhat a file of each kind holds:\n" + _holdings())
+class _Solve(click.Command):
+    """A command whose help ends with what a file of each kind holds."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("What a file of each kind holds, array by array, by name"):
+            formatter.write_dl([(name, kind.holds) for name, kind in KINDS.items()])
+
+
+@click.command(cls=_Solve)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--kind", type=_Choice(list(KINDS)), default=None, help="The problem class.  [default: guessed]")
-@click.option("--rank", type=NumberOr("auto", click.INT), default=None, help="Number of factors.  [default: found]")
+@click.option("--kind", type=_Choice(list(KINDS)), metavar="KIND", default=None, help=_KIND_HELP)
+@click.option("--rank", type=_Rank(), default=None, help="Number of factors; 2,3,2 for tucker.  [default: found]")
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder to write to.  [default: the file's]")
 @click.option("--max-seconds", type=float, default=None, help="Most seconds.")
-@click.option("--example", "wanted", type=_Choice(list(KINDS)), default=None, help="Write a small file to try instead.")
+@click.option("--example", "wanted", type=_Choice(list(KINDS)), metavar="KIND", default=None, help=_EXAMPLE_HELP)
 def solve(
     file: Path | None, kind: str | None, rank: Any, out: Path | None, max_seconds: float | None, wanted: str | None
 ) -> None:
@@ -46,11 +70,16 @@ def solve(
     which data are wrong) and NAME.html (the same in pictures) next to the file. Ctrl-C ends it with the best so far.
     Exits with 0 if solved, 1 if not, 2 on a file or an option that cannot be used, 130 after Ctrl-C.
 
+    The kind is guessed from the names and shapes of the arrays, unless --kind says it, or a word in the file itself:
+    numpy.savez("data.npz", kind="tucker", T=T). In a .csv or .parquet file the columns are the arrays, or all of
+    them together one matrix. Nothing in a file is ever executed.
+
     \b
     Examples:
-      gnpolyak solve table.csv                                a matrix; empty cells are completed
-      gnpolyak solve video.npy --kind robust_pca --rank 1     a stack of images
-      gnpolyak solve --example regression                     write a file to try
+      gnpolyak solve table.csv               a matrix; empty cells are completed
+      gnpolyak solve video.npy --kind robust_pca --rank 1      a stack of images
+      gnpolyak solve block.npy --kind tucker --rank 3,3,2      its ranks known
+      gnpolyak solve --example regression    write a file to try
       gnpolyak solve regression.npz
     """
     try:
@@ -65,6 +94,8 @@ def solve(
         _finish(_solved(understood, rank, max_seconds), file, targets)
     except gnp.InputError as error:
         _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory for this: use a part of the data, or a machine with more")
     except KeyboardInterrupt:
         click.echo("Interrupted before there was anything to write.", err=True)
         sys.exit(_INTERRUPTED)
@@ -83,7 +114,10 @@ def _fail(message: str) -> NoReturn:
 def _write_example(kind: str, path: Path) -> None:
     if path.exists() or not path.parent.is_dir() or path.suffix != ".npz":
         _fail(f"{path} is there already, or not a .npz file in a folder that exists: name another")
-    example(kind, path)
+    try:
+        example(kind, path)
+    except OSError as error:
+        _fail(f"{path} cannot be written: {error.strerror or error}")
     click.echo(f"{path}: {KINDS[kind].holds}.\nNow: gnpolyak solve {path}")
 
 
@@ -93,23 +127,54 @@ def _targets(file: Path, out: Path | None) -> tuple[Path, Path]:
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         _fail(f"the folder {folder} does not exist or cannot be written to: name another with --out")
     answer, summary = folder / f"{file.stem}.answer.npz", folder / f"{file.stem}.html"
-    if summary.exists() and not _is_ours(summary):
-        _fail(f"{summary} is there already and not a page of gnpolyak solve: name another folder with --out")
+    for path, ours in ((summary, _is_page), (answer, _is_answer)):
+        if path.exists() and not ours(path):
+            _fail(f"{path} is there already and not of gnpolyak solve: name another folder with --out")
     return answer, summary
 
 
-def _is_ours(summary: Path) -> bool:
-    if not summary.is_file():
+def _is_page(path: Path) -> bool:
+    if not path.is_file():
         return False
-    with summary.open("rb") as file:
+    with path.open("rb") as file:
         return page.MARK.encode() in file.read(1000)
 
 
+def _is_answer(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {"residuals.npy", "outliers.npy", "value.npy"} <= set(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def _solved(understood: Understood, rank: Any, max_seconds: float | None) -> Answer:
-    default = KINDS[understood.kind].rank
-    chosen = (default or "auto") if rank is None else rank
-    shown = sys.stderr.isatty()
-    return Answer(understood, gnp.minimize(understood.problem, rank=chosen, max_seconds=max_seconds, progress=shown))
+    kind = KINDS[understood.kind]
+    if rank is not None and kind.rank is None:
+        _fail(f"{understood.kind} has no rank to choose: leave out --rank")
+    stated = next(each for each in (rank, understood.built.rank, kind.rank, "auto") if each is not None)
+    with _noted():
+        res = gnp.minimize(
+            understood.problem,
+            understood.built.x0,
+            rank=stated if understood.built.x0 is None else "auto",
+            max_seconds=max_seconds,
+            progress=sys.stderr.isatty(),
+        )
+    return Answer(understood, res)
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    """Say warnings in a line each, without the place in the library where they arose."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            yield
+        finally:
+            for each in caught:
+                if issubclass(each.category, gnp.starts.WeakStartWarning):
+                    click.echo(f"Note: {each.message}", err=True)
 
 
 def _finish(answer: Answer, file: Path, targets: tuple[Path, Path]) -> NoReturn:
@@ -117,7 +182,8 @@ def _finish(answer: Answer, file: Path, targets: tuple[Path, Path]) -> NoReturn:
         answer.save(targets[0])
         page.write(answer, file.name, targets[1])
     except OSError as error:
-        _fail(f"the answer cannot be written: {error.strerror}")
+        click.echo(answer.lines())
+        _fail(f"the answer cannot be written: {error.strerror or error}")
     click.echo(answer.lines(*targets))
     if answer.result.status is gnp.Status.INTERRUPTED:
         sys.exit(_INTERRUPTED)

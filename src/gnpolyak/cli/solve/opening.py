@@ -54,11 +54,11 @@ def shown(name: str) -> str:
     return text if len(text) <= 80 else text[:60] + "…" + text[-19:]
 
 
-def require_room(path: Path, size: int) -> None:
+def require_room(path: Path, size: int, what: str = "it declares") -> None:
     """Raise InputError unless that many bytes of numbers can be held, before any of them is."""
     room = int(_SHARE * available())
     if size > room:
-        missing = f"room: it declares {_bytes(size)} of numbers, and there is room for {_bytes(room)}"
+        missing = f"room: {what} {_bytes(size)} of numbers, and there is room for {_bytes(room)}"
         raise unreadable(path, missing, "use a part of the data, or a machine with more memory")
 
 

@@ -6,7 +6,6 @@ import base64
 import html
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,26 +13,29 @@ from matplotlib.figure import Figure
 import gnpolyak as gnp
 from gnpolyak.base.files import replacing
 from gnpolyak.cli.solve.answer import Answer
+from gnpolyak.cli.solve.kinds import KINDS
+from gnpolyak.cli.solve.pictures import axes, histogram
 
 MARK = '<meta name="generator" content="gnpolyak solve">'
 """By which a page of an earlier solve is known, and may be replaced."""
-# Pixels of a picture of a matrix, each way.
-_MOST_PIXELS = 500
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">{mark}
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
 <style>body{{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}}
-img{{max-width:100%}}dt{{font-weight:600}}dd{{margin:0 0 .6rem}}figure{{margin:1.5rem 0}}
-figcaption{{color:#555}}</style>
-</head><body><h1>{title}</h1><dl>{rows}</dl>{figures}<p>Made by gnpolyak {version}.</p></body></html>
+h1,dd,td{{overflow-wrap:anywhere}}h1{{line-height:1.2}}dt{{font-weight:600}}dd{{margin:0 0 .6rem}}
+.pictures{{display:flex;flex-wrap:wrap;gap:1rem 2rem;align-items:flex-end}}figure{{margin:0;flex:1 1 22rem}}
+figure.wide{{flex-basis:100%}}img{{max-width:100%}}figcaption,footer{{color:#555}}
+table{{border-collapse:collapse;margin:1.5rem 0}}td{{padding:.2rem 1rem .2rem 0;border-top:1px solid #ddd}}
+</style></head><body><h1>{title}</h1><dl>{rows}</dl><div class="pictures">{figures}</div>
+<table>{table}</table><footer>Made by gnpolyak {version}.</footer></body></html>
 """
 
 
 def write(answer: Answer, name: str, path: Path) -> None:
     """Write the page, whole or not at all."""
     with replacing(path) as draft:
-        draft.write_text(page(answer, name), encoding="utf-8")
+        draft.write_text(page(answer, name), encoding="utf-8", errors="replace")
 
 
 def page(answer: Answer, name: str) -> str:
@@ -46,69 +48,48 @@ def page(answer: Answer, name: str) -> str:
         "What the status means": answer.result.status.advice,
     }
     rows = "".join(f"<dt>{term}</dt><dd>{html.escape(text)}</dd>" for term, text in facts.items())
+    table = "".join(f"<tr><td>{name}</td><td>{html.escape(text)}</td></tr>" for name, text in _table(answer).items())
     figures = "".join(_shown(figure, caption) for figure, caption in _figures(answer))
-    return _PAGE.format(
-        mark=MARK, title=html.escape(f"What is in {name}"), rows=rows, figures=figures, version=gnp.__version__
-    )
+    title = html.escape(f"What is in {name}")
+    return _PAGE.format(mark=MARK, title=title, rows=rows, figures=figures, table=table, version=gnp.__version__)
+
+
+def _table(answer: Answer) -> dict[str, str]:
+    """The figures of the solve."""
+    res, sizes = answer.result, np.abs(answer.residuals)
+    good = sizes[~answer.marked]
+    return {
+        "Problem": res.problem,
+        "Method": res.method,
+        "Status": res.status.name.lower().replace("_", " "),
+        "Sum of errors": f"{res.value:.8g}",
+        "Oracle calls": f"{res.calls:,}",
+        "Seconds": f"{res.seconds:.3g}",
+        "Numbers in the data": f"{sizes.size:,}",
+        "Of these wrong": "not to be told" if res.outliers is None else f"{int(answer.marked.sum()):,}",
+        "Median residual of good data": f"{np.median(good):.3g}" if good.size else "none",
+        "Largest residual of good data": f"{good.max():.3g}" if good.size else "none",
+        "Noise": "none found" if res.noise is None else f"{res.noise:.3g}",
+    } | {f"Shape of {html.escape(name)}": _shape(part) for name, part in answer.parts.items()}
+
+
+def _shape(part: np.ndarray) -> str:
+    return " × ".join(map(str, part.shape)) or "a number"
 
 
 def _shown(figure: Figure, caption: str) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    alt = html.escape(caption)
-    return f'<figure><img alt="{alt}" src="data:image/png;base64,{data}"><figcaption>{alt}</figcaption></figure>'
+    alt, wide = html.escape(caption), ' class="wide"' if figure.get_figwidth() > figure.get_figheight() * 2 else ""
+    return f'<figure{wide}><img alt="{alt}" src="data:image/png;base64,{data}"><figcaption>{alt}</figcaption></figure>'
 
 
 def _figures(answer: Answer) -> list[tuple[Figure, str]]:
-    found = [(_convergence(answer), "The best value above the smallest, by oracle calls.")]
-    if answer.understood.built.data.ndim == 2:
-        found.insert(0, (_matrices(answer), "The data, what explains them, and the data that are wrong."))
-    return [*found, (_histogram(answer), "Sizes of the residuals, of good data and of wrong ones.")]
+    return [KINDS[answer.understood.kind].picture(answer), histogram(answer), _convergence(answer)]
 
 
-def _convergence(answer: Answer) -> Figure:
-    figure, ax = _axes()
+def _convergence(answer: Answer) -> tuple[Figure, str]:
+    figure, ax = axes()
     answer.result.plot(ax)
-    return figure
-
-
-def _histogram(answer: Answer) -> Figure:
-    figure, ax = _axes()
-    sizes, bad = np.abs(answer.residuals).ravel(), answer.marked.ravel()
-    # Exact fits leave zeros, which have no logarithm: they stand at the rounding of the largest.
-    least = max(float(sizes.max(initial=0.0)), np.finfo(float).tiny) * 1e-17
-    logs = np.log10(np.maximum(sizes, least))
-    bins = np.linspace(logs.min() - 0.5, logs.max() + 0.5, 60).tolist()
-    ax.hist([logs[~bad], logs[bad]], bins=bins, stacked=True, color=["#0072B2", "#D55E00"], label=["good", "wrong"])
-    ax.set(xlabel="log10 of the residual's size", ylabel="data", yscale="log")
-    ax.legend()
-    return figure
-
-
-def _matrices(answer: Answer) -> Figure:
-    built = answer.understood.built
-    model, bad = np.full(built.data.size, np.nan), np.zeros(built.data.size)
-    places = slice(None) if built.places is None else built.places
-    bad[places] = answer.marked.ravel()
-    model[places] = built.data.ravel()[places] - answer.residuals.ravel()
-    whole = answer.arrays.get("M", model.reshape(built.data.shape))
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
-    limit = float(np.nanquantile(np.abs(whole), 0.99)) or 1.0
-    parts = {"data": built.data, "low rank": whole, "wrong": bad.reshape(built.data.shape)}
-    for ax, (title, part) in zip(figure.subplots(1, 3), parts.items(), strict=True):
-        cmap, low, high = ("Greys", 0.0, 1.0) if title == "wrong" else ("RdBu", -limit, limit)
-        ax.imshow(_thinned(part), aspect="auto", interpolation="nearest", cmap=cmap, vmin=low, vmax=high)
-        # What is not there shows as grey, not as a zero.
-        ax.set(title=title, xticks=[], yticks=[], facecolor="0.8")
-    return figure
-
-
-def _thinned(matrix: np.ndarray) -> np.ndarray:
-    steps = [-(-side // _MOST_PIXELS) for side in matrix.shape]
-    return matrix[:: steps[0], :: steps[1]]
-
-
-def _axes() -> tuple[Figure, Any]:
-    figure = Figure(figsize=(6.5, 3.6), layout="constrained")
-    return figure, figure.subplots()
+    return figure, "The best value above the smallest, by oracle calls."

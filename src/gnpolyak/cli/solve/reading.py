@@ -19,6 +19,8 @@ class Content:
     path: Path
     alone: np.ndarray | None
     named: dict[str, np.ndarray]
+    kind: str | None = None
+    """The problem class that the file itself names: an array `kind` that is a word."""
 
     def __str__(self) -> str:
         if self.alone is not None:
@@ -42,8 +44,12 @@ def read(path: Path) -> Content:
 
 
 def _of(path: Path, found: dict[str, np.ndarray]) -> Content:
-    """A single array needs no name."""
-    return Content(path, next(iter(found.values())) if len(found) == 1 else None, found)
+    """A single array needs no name, and `kind` is none of the arrays."""
+    said = found.pop("kind", None)
+    kind = None if said is None else str(said.item()) if said.size == 1 else "several words"
+    if not found:
+        raise unreadable(path, "it holds a kind and no data", "save the arrays of that kind beside it")
+    return Content(path, next(iter(found.values())) if len(found) == 1 else None, found, kind)
 
 
 def _by_name(names: list[str] | None, table: np.ndarray) -> dict[str, np.ndarray]:

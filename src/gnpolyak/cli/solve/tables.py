@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import array
 import importlib
+import io
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -16,13 +18,23 @@ from gnpolyak.cli.solve.opening import require_room, shown, unreadable
 # What stands for a number that is not there.
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "?"}
 _MOST_COLUMNS = 100_000
+# The types of parquet's columns that are numbers.
+_NUMBER = re.compile(r"u?int(8|16|32|64)|halffloat|float|double|bool")
 
 
 def read_csv(path: Path, file: IO[bytes], size: int) -> tuple[list[str] | None, np.ndarray]:
     """The names of the columns, where the first line has some, and the numbers, NaN where a cell is empty."""
     # A character can be a number of its own, of eight bytes.
     require_room(path, 8 * size)
-    rows = _rows(path, _text(path, file.read()))
+    text = io.TextIOWrapper(file, encoding="utf-8-sig")
+    try:
+        return _table(path, _rows(path, _lines(path, text)))
+    finally:
+        # The file is closed by who opened it.
+        text.detach()
+
+
+def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> tuple[list[str] | None, np.ndarray]:
     first_place, first = next(rows, (0, [""]))
     names = [cell.strip() for cell in first] if any(map(_is_name, first)) else None
     body = rows if names else itertools.chain([(first_place, first)] if first_place else [], rows)
@@ -32,28 +44,35 @@ def read_csv(path: Path, file: IO[bytes], size: int) -> tuple[list[str] | None, 
             raise unreadable(path, f"line {place} has {len(cells)} cells, and the first {width}", "fill the table up")
         numbers.extend(_number(path, cell, place) for cell in cells)
         count += 1
-    if not count or width > _MOST_COLUMNS:
-        raise unreadable(path, f"a table: it has {count} rows of numbers and {width} columns", "write numbers into it")
-    return names, np.array(numbers, dtype=np.float64).reshape(count, width)
+    if not count:
+        raise unreadable(path, f"a table: it has 0 rows of numbers and {width} columns", "write numbers into it")
+    return names, np.frombuffer(numbers, dtype=np.float64).reshape(count, width)
 
 
-def _text(path: Path, content: bytes) -> str:
+def _lines(path: Path, text: io.TextIOWrapper) -> Iterator[tuple[int, str]]:
+    """The lines that are not empty or a comment, and their numbers, one in memory at a time."""
     try:
-        text = content.decode("utf-8-sig")
+        for place, line in enumerate(text, 1):
+            if "\0" in line:
+                raise unreadable(path, "it is not text: there are zero bytes in it", "save it again as CSV in UTF-8")
+            if line.strip() and line[0] != "#":
+                yield place, line
     except UnicodeDecodeError as error:
-        raise unreadable(path, f"it is not UTF-8 text (byte {error.start})", "save it again as CSV in UTF-8") from error
-    if "\0" in text:
-        raise unreadable(path, "it is not text: there are zero bytes in it", "save it again as CSV in UTF-8")
-    return text
+        raise unreadable(path, "it is not UTF-8 text", "save it again as CSV in UTF-8") from error
 
 
-def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line that is not empty or a comment, and its number."""
-    lines = [(place, line) for place, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
-    counts = {sign: lines[0][1].count(sign) for sign in ("\t", ";", ",")} if lines else {}
-    sign = max(counts, key=lambda sign: counts[sign]) if any(counts.values()) else None
-    for place, line in lines:
-        yield place, [cell.strip().strip("\"'") for cell in line.split(sign)]
+def _rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line, between the sign that the first has most of, and its number."""
+    sign: str | None = None
+    for count, (place, line) in enumerate(lines):
+        if not count:
+            found = {each: line.count(each) for each in ("\t", ";", ",") if each in line}
+            sign = max(found, key=lambda each: found[each], default=None)
+        # Cells take more memory than the text: they are counted by as many as are allowed.
+        cells = line.split(sign, _MOST_COLUMNS)
+        if len(cells) > _MOST_COLUMNS:
+            raise unreadable(path, f"line {place} has more than {_MOST_COLUMNS:,} cells", "write the table transposed")
+        yield place, [cell.strip().strip("\"'") for cell in cells]
 
 
 def _is_number(cell: str) -> bool:
@@ -99,8 +118,12 @@ def read_parquet(path: Path, file: IO[bytes]) -> tuple[list[str], np.ndarray]:
 
 def _columns(path: Path, table: Any) -> tuple[list[str], np.ndarray]:
     try:
-        read = table.read()
-        columns = [np.asarray(column.to_numpy(), dtype=np.float64) for column in read.columns]
+        # Asked before they are unpacked: what is no number may be of any length.
+        words = [str(kind) for kind in table.schema_arrow.types if not _NUMBER.fullmatch(str(kind))]
+        read = None if words else table.read()
+        columns = [np.asarray(column.to_numpy(), dtype=np.float64) for column in read.columns] if read else []
     except Exception as error:
-        raise unreadable(path, f"columns of numbers only ({type(error).__name__})", "leave out the others") from error
+        raise unreadable(path, f"it is no sound parquet file ({type(error).__name__})", "write it again") from error
+    if read is None:
+        raise unreadable(path, f"columns of numbers only: one is of {shown(words[0])}", "leave out the others")
     return list(read.column_names), np.column_stack(columns)

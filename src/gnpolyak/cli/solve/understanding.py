@@ -9,8 +9,9 @@ import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.files import replacing
-from gnpolyak.cli.solve import classes  # noqa: F401  # fills the table
-from gnpolyak.cli.solve.kinds import KINDS, Built
+from gnpolyak.cli.solve.classes import KINDS
+from gnpolyak.cli.solve.kinds import Arrays, Built
+from gnpolyak.cli.solve.opening import require_room, shown
 from gnpolyak.cli.solve.reading import Content, read
 
 
@@ -36,7 +37,8 @@ def from_file(path: Path, kind: str | None = None) -> Understood:
     path : Path
         A .npy, .npz, .csv or .parquet file, which is read without being trusted.
     kind : str, optional
-        The problem class, one of `KINDS`; guessed where it is not given.
+        The problem class, one of `KINDS`. Where it is not given, the file may say it in an array `kind`; else it is
+        guessed.
 
     Raises
     ------
@@ -44,33 +46,43 @@ def from_file(path: Path, kind: str | None = None) -> Understood:
         In one line, when the file cannot be read or is not what the class needs.
     """
     content = read(path)
-    chosen = _guessed(content) if kind is None else kind
+    said = kind or content.kind
+    chosen = said or _guessed(content)
     if chosen not in KINDS:
         raise gnp.InputError(
-            given=f"kind={chosen!r}",
+            given=f"kind={ascii(chosen)[:60]}",
             needed=f"one of {', '.join(KINDS)}",
             missing="a known kind",
             advice="leave the kind out to have it guessed",
         )
     entry = KINDS[chosen]
     named = content.named if entry.fits(set(content.named)) else _alone(content, chosen)
-    guessed = "" if kind else ", a guess that --kind can correct"
-    return Understood(chosen, entry.build(named), f"{path.name}: {content}; taken for {chosen}{guessed}")
+    built = entry.build(named)
+    require_room(path, built.room, "a solve takes")
+    guessed = "" if said else ", a guess that --kind can correct"
+    return Understood(chosen, built, f"{shown(path.name)[1:-1]}: {content}; taken for {chosen}{guessed}")
 
 
 def _guessed(content: Content) -> str:
     """By the names of the arrays where there are some, by the shape and by NaN where there is one without."""
     fitting = [kind for kind, entry in KINDS.items() if entry.fits(set(content.named))]
-    if content.named and content.alone is None and not fitting:
-        raise _unknown(content)
-    if fitting and fitting[0] not in {"robust_pca", "matrix_completion"}:
-        return fitting[0]
+    alone = content.alone
+    if alone is not None and alone.ndim >= 3 and "robust_pca" not in fitting:
+        return "tensor_decomposition"
+    if fitting and not {"robust_pca", "matrix_completion"} & set(fitting):
+        return _of_same_names(fitting, content.named)
     if "rows" in content.named and "matrix_completion" in fitting:
         return "matrix_completion"
-    if content.alone is None or content.alone.ndim != 2:
+    if alone is None or alone.ndim not in {2, 3}:
         raise _unknown(content)
-    incomplete = content.alone.dtype.kind in "fc" and bool(np.isnan(content.alone).any())
+    incomplete = alone.dtype.kind in "fc" and bool(np.isnan(alone).any())
     return "matrix_completion" if incomplete else "robust_pca"
+
+
+def _of_same_names(fitting: list[str], arrays: Arrays) -> str:
+    """The first of the kinds that a file may be of; for too few equations, the one that can do with them."""
+    wide = "A" in arrays and arrays["A"].ndim == 2 and arrays["A"].shape[0] < arrays["A"].shape[1]
+    return "sparse_recovery" if wide and "sparse_recovery" in fitting else fitting[0]
 
 
 def _alone(content: Content, kind: str) -> dict[str, np.ndarray]:
@@ -96,10 +108,9 @@ def _unknown(content: Content) -> gnp.InputError:
 
 
 def example(kind: str, path: Path) -> None:
-    """Write a small file of a problem class, from its instances."""
+    """Write a small file of a problem class, from its instances; it names the class where its arrays do not tell."""
     arrays = KINDS[kind].example()
+    if _guessed(Content(path, next(iter(arrays.values())) if len(arrays) == 1 else None, arrays)) != kind:
+        arrays = arrays | {"kind": np.asarray(kind)}
     with replacing(path) as draft, draft.open("wb") as file:
-        if path.suffix == ".npy" and len(arrays) == 1:
-            np.save(file, next(iter(arrays.values())), allow_pickle=False)
-        else:
-            np.savez(file, allow_pickle=False, **arrays)
+        np.savez(file, allow_pickle=False, **arrays)

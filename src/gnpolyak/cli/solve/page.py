@@ -49,7 +49,7 @@ def page(answer: Answer, name: str) -> str:
     }
     rows = "".join(f"<dt>{term}</dt><dd>{html.escape(text)}</dd>" for term, text in facts.items())
     table = "".join(f"<tr><td>{name}</td><td>{html.escape(text)}</td></tr>" for name, text in _table(answer).items())
-    figures = "".join(_shown(figure, caption) for figure, caption in _figures(answer))
+    figures = "".join(_shown(*each, wide=not place) for place, each in enumerate(_figures(answer)))
     title = html.escape(f"What is in {name}")
     return _PAGE.format(mark=MARK, title=title, rows=rows, figures=figures, table=table, version=gnp.__version__)
 
@@ -77,12 +77,12 @@ def _shape(part: np.ndarray) -> str:
     return " × ".join(map(str, part.shape)) or "a number"
 
 
-def _shown(figure: Figure, caption: str) -> str:
+def _shown(figure: Figure, caption: str, *, wide: bool) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    alt, wide = html.escape(caption), ' class="wide"' if figure.get_figwidth() > figure.get_figheight() * 2 else ""
-    return f'<figure{wide}><img alt="{alt}" src="data:image/png;base64,{data}"><figcaption>{alt}</figcaption></figure>'
+    alt, kind = html.escape(caption), ' class="wide"' if wide else ""
+    return f'<figure{kind}><img alt="{alt}" src="data:image/png;base64,{data}"><figcaption>{alt}</figcaption></figure>'
 
 
 def _figures(answer: Answer) -> list[tuple[Figure, str]]:

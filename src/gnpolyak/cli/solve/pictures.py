@@ -47,6 +47,7 @@ def state(solved: Solved) -> tuple[Figure, str]:
     ax = figure.subplots()
     shown = ax.imshow(_thinned(np.abs(solved.parts["rho"])), cmap="viridis", vmin=0.0, interpolation="nearest")
     figure.colorbar(shown, ax=ax)
+    ax.locator_params(integer=True)
     ax.set(xlabel="column", ylabel="row")
     return figure, "The moduli of the entries of the state ρ."
 
@@ -60,6 +61,7 @@ def factor(solved: Solved) -> tuple[Figure, str]:
     limit = float(np.abs(matrix).max()) or 1.0
     shown = ax.imshow(_thinned(matrix), aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit, interpolation="nearest")
     figure.colorbar(shown, ax=ax)
+    ax.locator_params(integer=True)
     ax.set(xlabel="column", ylabel="row")
     return figure, f"{name}, as in the file of the answer."
 

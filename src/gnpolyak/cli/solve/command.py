@@ -183,7 +183,7 @@ def _finish(answer: Answer, file: Path, targets: tuple[Path, Path]) -> NoReturn:
         page.write(answer, file.name, targets[1])
     except OSError as error:
         click.echo(answer.lines())
-        _fail(f"the answer cannot be written: {error.strerror or error}")
+        _fail(f"the answer cannot be written to {targets[0].parent}: {error.strerror or error}")
     click.echo(answer.lines(*targets))
     if answer.result.status is gnp.Status.INTERRUPTED:
         sys.exit(_INTERRUPTED)

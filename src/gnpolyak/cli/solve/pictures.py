@@ -128,6 +128,7 @@ def _entries(ax: Any, heights: np.ndarray) -> None:
 
 def _floored(sizes: np.ndarray) -> np.ndarray:
     """Exact fits leave zeros, which have no logarithm: they stand at the rounding of the largest."""
+    sizes = np.nan_to_num(sizes, posinf=np.finfo(float).max)
     least = max(float(sizes.max(initial=0.0)), np.finfo(float).tiny) * 1e-17
     return np.asarray(np.maximum(sizes, max(least, np.finfo(float).tiny)))
 

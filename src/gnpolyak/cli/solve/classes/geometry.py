@@ -39,11 +39,24 @@ def _bundle(arrays: Arrays) -> Built:
     for name, index, count in (("camera", camera, len(x0[0])), ("point", point, len(x0[2]))):
         if index.max() >= count:
             raise wrong(kind, f"{name} reaches to {index.max():,}, and there are {count:,}", "count them from 0")
+    _require_sight(x0, camera, point)
     # Six numbers a camera and three a point, less the seven of a similarity, which no picture shows.
     enough(kind, seen.size, 6 * len(x0[0]) + 3 * len(x0[2]) - 7)
     problem = gnp.composite(projected, gnp.L1(seen), args=(camera, point))
     found = f"{len(x0[0]):,} cameras and {len(x0[2]):,} points from {len(seen):,} observations"
     return Built(problem, found, seen, one="observations", x0=x0)
+
+
+def _require_sight(x0: Any, camera: np.ndarray, point: np.ndarray) -> None:
+    """Raise InputError where the start has no picture: a camera without a rotation, or a point beside it."""
+    if not np.all(np.any(x0[0] != 0, axis=1)):
+        raise wrong(
+            "bundle_adjustment", "a rotation for each camera: a row of quaternions is all zero", "save (w, x, y, z)"
+        )
+    ahead = gnp.RelativeRotations.rotations(x0[0])[camera, 2]
+    if np.any(np.sum(ahead * x0[2][point], axis=1) + x0[1][camera, 2] == 0):
+        advice = "begin with points before the cameras"
+        raise wrong("bundle_adjustment", "a point that is not in the plane of its camera at the start", advice)
 
 
 def _first(arrays: Arrays, name: str, width: int) -> Any:

@@ -65,3 +65,27 @@ def hermitian_sensing(kappa, p_fail, seed, d=40, r=3):
     problem = gnp.composite(gnp.Hermitian(), gnp.L1(b), sensing=gnp.PowerSensing(rows))
     target = float(np.sum(np.abs(b - clean)))
     return gnp.instances.Instance(problem, gnp.starts.near(truth, 0.1, rng), truth, target, {"seed": seed})
+
+
+@pytest.mark.parametrize("p_fail", [0.1, 0.2])
+@pytest.mark.parametrize("settings", [{"d": 200}, {"d": 100, "is_complex": True}], ids=str)
+def test_amplitudes(settings, p_fail):
+    for near in (True, False):
+        found = [amplitudes(near=near, p_fail=p_fail, seed=seed, **settings) for seed in SEEDS]
+        right = sum(res.success and error <= 1e-10 for res, error in found)
+        calls = [res.calls for res, _ in found]
+        print(f"amplitudes {settings} {p_fail} near={near}: {right} of {len(found)}, {min(calls)}-{max(calls)} calls")
+        assert not any(res.success and error > 1e-6 for res, error in found)
+        assert right == len(SEEDS)
+
+
+def amplitudes(near, p_fail, seed, d, is_complex=False):
+    """The solve, and how far it ended from the truth, which is known up to a phase."""
+    rng = np.random.default_rng([seed, 5])
+    shapes = ((16 if is_complex else 8) * d, d), (d,)
+    rows, truth = (rng.standard_normal(s) + (1j * rng.standard_normal(s) if is_complex else 0.0) for s in shapes)
+    b = gnp.instances.base.corrupted(np.abs(rows @ truth), p_fail, rng)
+    problem = gnp.composite(gnp.Linear(rows), gnp.Amplitude(b))
+    res = gnp.minimize(problem, gnp.starts.near(truth, 0.1, rng) if near else None)
+    turn = np.vdot(res.x, truth)
+    return res, float(np.linalg.norm(res.x * turn / abs(turn) - truth) / np.linalg.norm(truth))

@@ -1,5 +1,6 @@
 """Starts for complex and phaseless data."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -87,3 +88,68 @@ def test_a_start_from_amplitudes():
     start = gnp.starts.from_amplitudes(rows, b)
     phase = np.vdot(start, x) / np.abs(np.vdot(start, x))
     assert np.linalg.norm(phase * start - x) < 0.3 * np.linalg.norm(x)
+
+
+def apart(x, truth):
+    """How far x is from the truth, which is known up to a phase."""
+    return np.linalg.norm(x * np.vdot(x, truth) / abs(np.vdot(x, truth)) - truth) / np.linalg.norm(truth)
+
+
+def test_amplitudes_from_the_data_alone():
+    rng = np.random.default_rng(11)
+    rows, truth = drawn(rng, 200, 12), drawn(rng, 12)
+    res = gnp.minimize(gnp.composite(gnp.Linear(rows), gnp.Amplitude(ruined(np.abs(rows @ truth), rng))))
+    assert res.success
+    assert np.iscomplexobj(res.x)
+    assert apart(res.x, truth) < 1e-10
+    rows, truth = rows.real, truth.real
+    res = gnp.minimize(gnp.composite(gnp.Linear(rows), gnp.Amplitude(ruined(np.abs(rows @ truth), rng))))
+    assert res.success
+    assert res.x.dtype == np.float64
+    assert apart(res.x, truth) < 1e-10
+
+
+def test_a_real_variable_seen_through_complex_rows_stays_real():
+    rng = np.random.default_rng(12)
+    rows, truth = drawn(rng, 120, 8), rng.standard_normal(8)
+    problem = gnp.composite(gnp.Linear(rows), gnp.Amplitude(ruined(np.abs(rows @ truth), rng)))
+    res = gnp.minimize(problem, truth + 0.1 * rng.standard_normal(8))
+    assert res.success
+    assert res.x.dtype == np.float64
+    assert apart(res.x, truth) < 1e-10
+
+
+@pytest.mark.parametrize("penalty", [gnp.L1, gnp.L2])
+def test_a_penalty_of_real_data_refuses_complex_measurements(penalty):
+    rng = np.random.default_rng(13)
+    rows = drawn(rng, 20, 4)
+    for problem in (
+        gnp.composite(gnp.Linear(rows), penalty(np.ones(20))),
+        gnp.composite(lambda x: x, penalty(np.ones(20)), sensing=gnp.LinearSensing(rows)),
+    ):
+        with pytest.raises(gnp.InputError, match=r"Given: .*complex.* Needed: .* Missing: .* Do: .*Amplitude"):
+            gnp.minimize(problem, None if isinstance(problem.map, gnp.Linear) else np.ones(4))
+
+
+@pytest.mark.slow
+def test_amplitudes_of_complex_measurements_of_an_image():
+    rng = np.random.default_rng(14)
+    a, truth = drawn(rng, 300, 36), drawn(rng, 6, 1)
+    b = ruined(np.abs(a @ (truth @ truth.conj().T).ravel()), rng)
+    problem = gnp.composite(gnp.Hermitian(), gnp.Amplitude(b), sensing=gnp.LinearSensing(a))
+    res = gnp.minimize(problem, truth + 0.05 * drawn(rng, 6, 1))
+    assert res.success
+    assert apart(res.x[:, 0], truth[:, 0]) < 1e-10
+
+
+def test_a_pair_of_functions_on_complex_numbers():
+    rng = np.random.default_rng(15)
+    truth, masks = rng.standard_normal(16), drawn(rng, 12, 16)
+    # Coded diffraction: Fourier amplitudes of a real image behind each of some masks.
+    forward = lambda image: jnp.fft.fft(jnp.asarray(masks, complex) * image, norm="ortho")  # noqa: E731
+    adjoint = lambda v: jnp.sum(jnp.conj(jnp.asarray(masks, complex)) * jnp.fft.ifft(v, norm="ortho"), 0)  # noqa: E731
+    b = ruined(np.abs(np.fft.fft(masks * truth, norm="ortho")).ravel(), rng).reshape(12, 16)
+    problem = gnp.composite(lambda x: x, gnp.Amplitude(b), sensing=gnp.LinearSensing((forward, adjoint)))
+    res = gnp.minimize(problem, truth + 0.1 * rng.standard_normal(16))
+    assert res.success
+    assert apart(res.x, truth) < 1e-10

@@ -3,7 +3,7 @@
 from gnpolyak.starts import bilinear, low_rank
 from gnpolyak.starts.amplitudes import from_amplitudes
 from gnpolyak.starts.hadamard import hadamard
-from gnpolyak.starts.linear import origin
+from gnpolyak.starts.linear import linear_model, origin
 from gnpolyak.starts.near import near
 from gnpolyak.starts.pauli import tomography
 from gnpolyak.starts.power.larger import larger
@@ -23,6 +23,7 @@ __all__ = [
     "from_amplitudes",
     "hadamard",
     "larger",
+    "linear_model",
     "low_rank",
     "near",
     "origin",

@@ -17,6 +17,8 @@ from gnpolyak.starts.power.spectral import spectral
 def from_amplitudes(rows: Any, b: Any, *, seed: int = 0) -> np.ndarray:
     """A vector x₀ with |Px₀| near the amplitudes b, up to its sign or phase, for the penalty `Amplitude`.
 
+    ``composite(Linear(rows), Amplitude(b))`` is begun with it by itself; this is for models of one's own.
+
     The squares of amplitudes are power measurements of xxᵀ, or of xxᴴ, for which there is `spectral`. A negative
     datum, which no amplitude is, stays negative, and is known for an outlier by that.
 

@@ -10,7 +10,7 @@ from gnpolyak.base import arrays
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Map
-from gnpolyak.problem.penalties import L1
+from gnpolyak.problem.penalties import L1, Amplitude
 from gnpolyak.problem.sensing import Sensing
 from gnpolyak.testing.figures import SINGLE, Figures, computing, dense, drawn, single, vector
 
@@ -37,7 +37,8 @@ def check_sensing(sensing: Sensing, c: Map, x: Tree, *, seed: int = 0) -> dict[s
         c.require(sensing.needs, sensing.label)
         sensing = sensing.cast(np.dtype(np.float64))
         z, pullback = sensing.measure(c, point)
-        Composite(c, L1(jnp.zeros_like(z)), sensing).check(point)
+        penalty = Amplitude if jnp.iscomplexobj(z) else L1
+        Composite(c, penalty(jnp.zeros(z.shape)), sensing).check(point)
         v = drawn(z, rng)
         jacobian = dense(_measured, sensing, c, point)
         figures.compare("pullback", vector(pullback(v)), jacobian.T @ vector(v))
@@ -69,4 +70,4 @@ def _single(figures: Figures, sensing: Sensing, c: Map, x: Tree) -> None:
     with arrays.computing_in(dtype):
         found, _ = sensing.cast(dtype).measure(c.cast(dtype), single(x))
     figures.compare("float32", found, expected, SINGLE)
-    figures.require("float32 dtype", found.dtype == dtype)
+    figures.require("float32 dtype", arrays.working_dtype(found) == dtype)

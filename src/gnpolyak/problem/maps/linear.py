@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -23,7 +24,8 @@ class Linear(Map):
     Parameters
     ----------
     a : array_like
-        The design matrix, real; a column of ones stands for an intercept.
+        The design matrix, real or complex; a column of ones stands for an intercept. The variable may be real or
+        complex whatever A is, but only some penalties compare measurements that are complex (`Amplitude`).
 
     Examples
     --------
@@ -33,12 +35,21 @@ class Linear(Map):
     >>> res = gnp.minimize(gnp.composite(gnp.Linear(np.column_stack([t, np.ones(6)])), gnp.L1(y)))
     >>> np.round(res.x, 6)
     array([2., 1.])
+
+    Amplitudes, whose phases were not measured, from the data alone:
+
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.standard_normal((160, 8)) + 1j * rng.standard_normal((160, 8))
+    >>> truth = np.arange(8) + 1j
+    >>> res = gnp.minimize(gnp.composite(gnp.Linear(a), gnp.Amplitude(abs(a @ truth))))
+    >>> np.round(abs(res.x) ** 2, 6)
+    array([ 1.,  2.,  5., 10., 17., 26., 37., 50.])
     """
 
     a: Array
 
     def __init__(self, a: Any) -> None:
-        self.a = arrays.as_real_array(a, "a")
+        self.a = arrays.as_array(a, "a")
         if self.a.ndim != 2 or 0 in self.a.shape:
             raise InputError(
                 given=f"a of shape {self.a.shape}",
@@ -52,6 +63,10 @@ class Linear(Map):
         yield cls(rng.standard_normal((7, 3))), rng.standard_normal(3)
         # More unknowns than rows, and columns of very different lengths.
         yield cls(rng.standard_normal((3, 5)) * np.logspace(0, -3, 5)), rng.standard_normal(5)
+        # Complex rows, of a complex variable and of a real one.
+        rows, x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape) for shape in ((7, 3), 3))
+        yield cls(rows), x
+        yield cls(rows), x.real
 
     def check(self, x: Tree) -> None:
         if getattr(x, "shape", None) != (self.a.shape[1],):
@@ -66,4 +81,9 @@ class Linear(Map):
         return self.a @ x
 
     def linearize(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
-        return lambda z: self.a @ z, lambda v: self.a.T @ v
+        return lambda z: self.a @ z, lambda v: _like(x, self.a.conj().T @ v)
+
+
+def _like(x: Array, g: Array) -> Array:
+    """Of a gradient with respect to a real variable, the part that it can follow."""
+    return g if jnp.iscomplexobj(x) else g.real

@@ -25,8 +25,8 @@ class Amplitude(Norm):
     --------
     >>> import numpy as np, gnpolyak as gnp
     >>> rows = np.random.default_rng(0).standard_normal((40, 3))
-    >>> problem = gnp.composite(lambda x, rows: rows @ x, gnp.Amplitude(abs(rows @ [1, 2, 3])), args=(rows,))
-    >>> np.round(gnp.minimize(problem, np.array([1.2, 1.9, 2.8])).x, 6)
+    >>> problem = gnp.composite(gnp.Linear(rows), gnp.Amplitude(abs(rows @ [1, 2, 3])))
+    >>> np.round(abs(gnp.minimize(problem).x), 6)
     array([1., 2., 3.])
     """
 

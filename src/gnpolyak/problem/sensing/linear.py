@@ -15,7 +15,7 @@ from gnpolyak.base import arrays, tracing, trees
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.maps import LowRank, Map, SymmetricCP
+from gnpolyak.problem.maps import Hermitian, LowRank, Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
 
 
@@ -78,6 +78,9 @@ class LinearSensing(Sensing):
           `gnpolyak.diagnostics.check_adjoint` and `gnpolyak.testing.check_sensing` tell. Arrays that they capture are
           read at each solve, as they are then.
 
+        Numbers in A may be complex, and so may the image. Measurements that are complex then need a penalty that takes
+        such (`Amplitude`).
+
     Examples
     --------
     >>> import numpy as np, gnpolyak as gnp
@@ -101,6 +104,10 @@ class LinearSensing(Sensing):
         yield cls(rng.standard_normal((7, 4, 4))), SymmetricCP(2), x[0]
         rows = rng.standard_normal((5, 4))
         yield cls((lambda m: rows.astype(m.dtype) @ m, lambda v: rows.T.astype(v.dtype) @ v)), LowRank(), x
+        # Complex rows of a complex image, and of a real one.
+        turned = rng.standard_normal((9, 16)) + 1j * rng.standard_normal((9, 16))
+        yield cls(turned), Hermitian(), x[0] + 1j * x[0][::-1]
+        yield cls(turned), SymmetricCP(2), x[0]
 
     @property
     def label(self) -> str:
@@ -108,7 +115,7 @@ class LinearSensing(Sensing):
         return f"LinearSensing({kind})"
 
     def apply(self, image: Array) -> Array:
-        self._check_image(image.shape)
+        self._check_image(image)
         return self.operator(image)
 
     @property
@@ -121,11 +128,12 @@ class LinearSensing(Sensing):
         adjoint = self.operator.adjoint
         image, pull = jax.vjp(c, x)
         back = trees.adjoint(lambda u: pull(u)[0])
-        return self.apply(image), lambda v: back(adjoint(v).astype(image.dtype))
+        return self.apply(image), lambda v: back(_like(image, adjoint(v)))
 
-    def _check_image(self, shape: tuple[int, ...]) -> None:
+    def _check_image(self, image: Array) -> None:
+        shape = image.shape
         if isinstance(self.operator, Pair):
-            _check_pair(self.operator, shape)
+            _check_pair(self.operator, jax.ShapeDtypeStruct(shape, image.dtype))
         elif self.shape not in (shape, (int(np.prod(shape)),)):
             raise InputError(
                 given=f"a matrix for images of {_told(self.shape)} and an image of shape {shape}",
@@ -159,7 +167,7 @@ def _operator(given: Any) -> tuple[Matrix | Sparse | Pair, tuple[int, ...] | Non
             missing="the adjoint",
             advice="pass (forward, lambda v: jax.linear_transpose(forward, image)(v)[0])",
         )
-    rows = arrays.as_real_array(given, "A")
+    rows = arrays.as_array(given, "A")
     if rows.ndim < 2:
         raise InputError(
             given=f"A of shape {rows.shape}",
@@ -180,20 +188,24 @@ def _sparse(given: Any) -> tuple[Sparse, tuple[int, ...]]:
             Sparse(
                 jnp.asarray(row[order], jnp.int32),
                 jnp.asarray(column[order], jnp.int32),
-                arrays.as_real_array(np.asarray(entries.data)[order], "A"),
+                arrays.as_array(np.asarray(entries.data)[order], "A"),
                 int(entries.shape[0]),
             ),
             (int(entries.shape[1]),),
         )
 
 
-def _check_pair(pair: Pair, shape: tuple[int, ...]) -> None:
+def _like(image: Array, back: Array) -> Array:
+    """Aᵀv in the image's type; of a complex one, what a real image can follow."""
+    return (back if jnp.iscomplexobj(image) else back.real).astype(image.dtype)
+
+
+def _check_pair(pair: Pair, image: jax.ShapeDtypeStruct) -> None:
     """Raise InputError unless the adjoint gives an array like the image."""
-    image = jax.ShapeDtypeStruct(shape, jnp.result_type(float))
     back = jax.eval_shape(pair.adjoint, jax.eval_shape(pair.forward, image))
-    if back.shape != shape:
+    if back.shape != image.shape:
         raise InputError(
-            given=f"an adjoint that returns shape {back.shape} for images of shape {shape}",
+            given=f"an adjoint that returns shape {back.shape} for images of shape {image.shape}",
             needed="an array like the image from the adjoint",
             missing="equal shapes",
             advice="⟨forward(M), v⟩ = ⟨M, adjoint(v)⟩ for all M and v: see gnpolyak.diagnostics.check_adjoint",

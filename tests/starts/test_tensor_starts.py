@@ -45,6 +45,48 @@ def test_tucker_start_is_near_the_truth_whatever_the_outliers(kind, kappa):
     assert all(np.allclose(a.T @ a, np.eye(a.shape[1])) for a in factors)
 
 
+def completion(case, share, seed=7):
+    """The instance's problem with a share of its entries seen, a tenth of them ruined."""
+    rng = np.random.default_rng(seed)
+    clean = np.asarray(case.problem.penalty.b)
+    places = np.unravel_index(rng.permutation(clean.size)[: int(share * clean.size)], clean.shape)
+    b = gnp.instances.base.corrupted(clean[places], 0.1, rng)
+    return gnp.composite(case.problem.map, gnp.L1(b), sensing=gnp.Entries(*places, shape=clean.shape))
+
+
+@pytest.mark.parametrize("kappa", [1.0, 100.0])
+def test_tensors_of_which_some_entries_were_seen_start_near_the_truth(kappa):
+    case = gnp.instances.tensor_decomposition(shape=SHAPE, r=2, kappa=kappa, p_fail=0.0, seed=2)
+    problem = completion(case, 0.5)
+    assert case.recovery_error(gnp.starts.cp(problem, rank=2)) < 0.01
+    assert gnp.starts.cp(problem)[0].shape == (14, 2)
+    case = gnp.instances.tucker(shape=SHAPE, ranks=(2, 2, 2), kappa=kappa, p_fail=0.0, seed=2)
+    problem = completion(case, 0.5)
+    assert case.recovery_error(gnp.starts.tucker(problem, rank=2)) < 0.01
+    assert gnp.starts.tucker(problem)[0].shape == (2, 2, 2)
+
+
+def test_a_tensor_is_completed_from_the_data_alone():
+    case = gnp.instances.tensor_decomposition(shape=SHAPE, r=2, kappa=10.0, p_fail=0.0, seed=6)
+    res = gnp.minimize(completion(case, 0.5), method="graduated")
+    assert res.success
+    assert case.recovery_error(res.x) < 1e-10
+
+
+def test_data_of_weight_zero_are_not_seen_by_a_start():
+    case = gnp.instances.tensor_decomposition(shape=SHAPE, r=2, p_fail=0.0, seed=6)
+    b, ignored = np.array(case.problem.penalty.b), np.random.default_rng(1).random(SHAPE) < 0.6
+    b[ignored] = 1e3
+    problem = gnp.composite(gnp.CP(), gnp.L1(b, weights=1.0 - ignored))
+    assert case.recovery_error(gnp.starts.cp(problem, rank=2)) < 0.1
+
+
+def test_a_tensor_too_large_to_form_is_named():
+    far = gnp.Entries([0, 4000], [0, 4000], [0, 4000])
+    with pytest.raises(gnp.InputError, match="a tensor that can be formed"):
+        gnp.minimize(gnp.composite(gnp.CP(), gnp.L1(np.ones(2)), sensing=far), rank=1)
+
+
 @pytest.mark.parametrize("kappa", [1.0, 100.0])
 def test_the_rank_is_found(kappa):
     case = gnp.instances.tensor_decomposition(shape=SHAPE, r=3, kappa=kappa, p_fail=0.2, seed=1)

@@ -5,6 +5,8 @@ again: steps of length one on Huber's loss, whose level τ never falls below thr
 by their median. It falls no faster than by a fifth each time: entries far above the median are often signal, and are
 reached as long as τ is not small yet. The ranks grow one by one, so that small singular values, which the data
 do not show, are what is left of them when the large ones are explained.
+
+Where only some entries were seen, R is zero elsewhere and divided by the share that was: its mean is then T − L.
 """
 
 from __future__ import annotations
@@ -16,8 +18,7 @@ import numpy as np
 
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_whole
-from gnpolyak.problem.capabilities import RESIDUALS
-from gnpolyak.problem.composite import Composite
+from gnpolyak.starts.tensor.seen import Seen
 
 # Three standard deviations of the normal law with that median.
 _CUT = 3 * 1.4826
@@ -37,8 +38,8 @@ class Cleaned:
 
     core: np.ndarray
     factors: tuple[np.ndarray, ...]
-    filled: np.ndarray
-    """L + R, cut at ±τ, which was projected."""
+    data: int
+    """How many entries were seen."""
     level: float
     """τ."""
     scale: float
@@ -47,30 +48,14 @@ class Cleaned:
     def worth(self, before: Cleaned) -> bool:
         """Whether larger ranks earned their variables, by the Bayesian information criterion for the scale."""
         variables = self._variables() - before._variables()
-        m = self.filled.size
+        m = self.data
         return bool(m * np.log(before.scale / max(self.scale, np.finfo(float).tiny)) > variables * np.log(m) / 2)
 
     def _variables(self) -> int:
         return self.core.size + sum((a.shape[0] - a.shape[1]) * a.shape[1] for a in self.factors)
 
 
-def data_of(problem: Composite) -> tuple[np.ndarray, np.dtype]:
-    """The tensor of data in double precision, and the type that the start is wanted in."""
-    problem.penalty.require(RESIDUALS, "a start from the data", "pass x0")
-    given = np.asarray(problem.penalty.b)  # type: ignore[attr-defined]
-    t = given.astype(np.float64)
-    if t.ndim < 2 or not np.median(np.abs(t)) > 0:
-        silent = t.ndim >= 2
-        raise InputError(
-            given=f"data of shape {t.shape}" + (", half of which or more are zero" if silent else ""),
-            needed="a tensor of data that measure something",
-            missing="a signal" if silent else "two axes or more",
-            advice="check how b was filled, or pass an x0 of your own",
-        )
-    return t, given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
-
-
-def cleaned(t: np.ndarray, ranks: tuple[int, ...]) -> Cleaned:
+def cleaned(t: Seen, ranks: tuple[int, ...]) -> Cleaned:
     """The tensor of these ranks, from data of which a minority is anything."""
     found = None
     for stage in range(1, max(ranks) + 1):
@@ -80,10 +65,10 @@ def cleaned(t: np.ndarray, ranks: tuple[int, ...]) -> Cleaned:
     return found
 
 
-def estimated(t: np.ndarray) -> Cleaned:
+def estimated(t: Seen) -> Cleaned:
     """The tensor whose rank, the same along all axes, is as large as its data speak for."""
     nothing = _nothing(t)
-    kept = found = _settled(t, None, (1,) * t.ndim)
+    kept = found = _settled(t, None, (1,) * len(t.shape))
     for stage in range(2, max(t.shape) + 1):
         if found.scale <= nothing or stage > max(kept.core.shape) + _PATIENCE:
             break
@@ -92,9 +77,9 @@ def estimated(t: np.ndarray) -> Cleaned:
     return cleaned(t, kept.core.shape)
 
 
-def trimmed(t: np.ndarray, found: Cleaned) -> Cleaned:
+def trimmed(t: Seen, found: Cleaned) -> Cleaned:
     """The tensor with the ranks, along each axis, that are worth their variables."""
-    for k in range(t.ndim):
+    for k in range(len(t.shape)):
         while found.core.shape[k] > 1:
             ranks = tuple(r - (axis == k) for axis, r in enumerate(found.core.shape))
             fewer = _settled(t, found, ranks)
@@ -104,11 +89,11 @@ def trimmed(t: np.ndarray, found: Cleaned) -> Cleaned:
     return cleaned(t, found.core.shape)
 
 
-def _nothing(t: np.ndarray) -> float:
-    return _EXPLAINED * _CUT * float(np.median(np.abs(t)))
+def _nothing(t: Seen) -> float:
+    return _EXPLAINED * _CUT * float(np.median(np.abs(t.data)))
 
 
-def _settled(t: np.ndarray, start: Cleaned | None, ranks: tuple[int, ...]) -> Cleaned:
+def _settled(t: Seen, start: Cleaned | None, ranks: tuple[int, ...]) -> Cleaned:
     """The projection to these ranks, when the residuals do not fall any more or are nothing."""
     found, scale, level = start, np.inf, 0.0
     for _ in range(_FOR_RANKS // _ON_THE_WAY):
@@ -121,18 +106,17 @@ def _settled(t: np.ndarray, start: Cleaned | None, ranks: tuple[int, ...]) -> Cl
     return found
 
 
-def _projected(
-    t: np.ndarray, start: Cleaned | None, ranks: tuple[int, ...], rounds: int, level: float = 0.0
-) -> Cleaned:
-    low = np.zeros_like(t) if start is None else times(start.core, start.factors)
+def _projected(t: Seen, start: Cleaned | None, ranks: tuple[int, ...], rounds: int, level: float = 0.0) -> Cleaned:
+    low = np.zeros(t.shape) if start is None else times(start.core, start.factors)
     found = start
-    for _ in range(rounds):
-        r = t - low
+    # The fewer entries were seen, the less a projection brings in.
+    for _ in range(rounds * t.passes):
+        r = t.left(low)
         scale = _CUT * float(np.median(np.abs(r)))
         level = max(scale, _SLOWEST * level)
-        filled = low + cut(r, level)
+        filled = low + t.spread(cut(r, level))
         factors = tuple(_leading(unfolded(filled, k), rank) for k, rank in enumerate(ranks))
-        found = Cleaned(times(filled, [a.T for a in factors]), factors, filled, level, scale)
+        found = Cleaned(times(filled, [a.T for a in factors]), factors, r.size, level, scale)
         low = times(found.core, factors)
         if level <= 100 * np.finfo(np.float64).eps * np.max(np.abs(low)):
             break

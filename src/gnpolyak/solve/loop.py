@@ -181,22 +181,26 @@ class Run:
         return state, status
 
     def _begin(self, method: Method, target: Target, x: Tree) -> State:
-        self._compile(method, target, x)
+        new = self._compile(method, target, x)
         began = time.perf_counter()
         state = jax.block_until_ready(_start(self.problem, method, target, x, self._made))
         self.seconds += time.perf_counter() - began
+        if new:
+            # No step at all: what the first call of a program takes beside its steps is not to be the clock's either.
+            jax.block_until_ready(_chunk(self.problem, method, target, state, 0))
         self.calls += 1
         value = float(state.point.value)
         self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
         return state
 
-    def _compile(self, method: Method, target: Target, x: Tree) -> None:
-        """Compile what a stage runs, so that the clock need not include that."""
+    def _compile(self, method: Method, target: Target, x: Tree) -> bool:
+        """Compile what a stage runs, so that the clock need not include that; tell whether it was new."""
         begin = (self.problem, method, target, x, self._made)
         if _known(begin):
-            return
+            return False
         _start.lower(*begin).compile()
         _chunk.lower(self.problem, method, target, _start.eval_shape(*begin), 0).compile()
+        return True
 
     @property
     def _made(self) -> tuple[int, int]:

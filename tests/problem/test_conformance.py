@@ -15,8 +15,8 @@ def cases(table):
     return [pytest.param(each, id=f"{name}-{i}") for name, examples in found.items() for i, each in enumerate(examples)]
 
 
-# One map with a closed form, one with complex variables, one whose variable is a pytree, and one that has only its image.
-# Methods and solvers know of maps no more than what these offer.
+# A map with a closed form, one with complex variables, one whose variable is a pytree, and one that has only its image:
+# methods and solvers know of maps no more than what these offer.
 KINDS = ("SymmetricCP", "Hermitian", "LowRank", "AutodiffMap")
 
 

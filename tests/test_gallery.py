@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ GALLERY = ROOT / "docs" / "gallery"
 
 
 def builder():
+    # As for a script that is run: its own folder comes first.
+    sys.path.insert(0, str(ROOT / "examples" / "gallery"))
     spec = importlib.util.spec_from_file_location("gallery_build", ROOT / "examples" / "gallery" / "build.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -41,7 +44,7 @@ def test_a_script_is_exact_where_its_peers_are_as_the_page_says(name, tmp_path):
 def test_the_committed_figures_and_picture_are_there(name):
     errors = FIGURES[name]
     assert errors[OURS] < 1e-12
-    assert max(errors.values()) > 1e-2
+    assert max(errors.values()) > 1e-3
     assert (GALLERY / f"{name}.png").stat().st_size < 150_000
 
 
@@ -51,12 +54,12 @@ def test_the_page_is_what_the_scripts_and_figures_make():
 
 
 def test_every_script_is_on_the_page():
-    scripts = {path.stem for path in (ROOT / "examples" / "gallery").glob("*.py")} - {"build"}
+    scripts = {path.stem for path in (ROOT / "examples" / "gallery").glob("*.py")} - {"build", "showing", "inexact_alm"}
     assert scripts == set(BUILD.NAMES)
 
 
 @pytest.mark.parametrize("name", BUILD.NAMES)
-def test_a_script_is_short_without_its_peer_and_drawing(name):
-    tree = ast.parse((ROOT / "examples" / "gallery" / f"{name}.py").read_text())
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert max(node.end_lineno - node.lineno + 1 for node in functions) <= 20
+def test_a_script_has_at_most_forty_lines_of_code(name):
+    source = (ROOT / "examples" / "gallery" / f"{name}.py").read_text()
+    code = source.splitlines()[ast.parse(source).body[0].end_lineno :]
+    assert sum(bool(line.split("#")[0].strip()) for line in code) <= 40

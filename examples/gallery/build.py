@@ -1,8 +1,8 @@
 """Run the gallery: its pictures and figures into docs/gallery, and the page docs/gallery.md that shows them.
 
-    python examples/gallery/build.py           # every script again, then the page
-    python examples/gallery/build.py wall      # one script, then the page
-    python examples/gallery/build.py --page    # the page alone, from the figures that are there
+python examples/gallery/build.py           # every script again, then the page
+python examples/gallery/build.py wall      # one script, then the page
+python examples/gallery/build.py --page    # the page alone, from the figures that are there
 """
 
 import ast
@@ -11,19 +11,31 @@ import json
 import sys
 from pathlib import Path
 
+from showing import write
+
 HERE = Path(__file__).parent
 DOCS = HERE.parent.parent / "docs"
 FIGURES = DOCS / "gallery" / "figures.json"
 NAMES = ("photograph", "video", "wall", "qubits", "cameras", "curve")
+# The function of every script that the page shows: the whole of its solve.
+SOLVE = "fit"
 # What of each script the page shows: the whole of the solve.
-SOLVES = {"photograph": "fit", "video": "separate", "wall": "restore", "qubits": "fit", "cameras": "synchronise", "curve": "fit"}
+SOLVES = {
+    "photograph": "fit",
+    "video": "separate",
+    "wall": "restore",
+    "qubits": "fit",
+    "cameras": "synchronise",
+    "curve": "fit",
+}
 
 HEAD = """\
 # Gallery
 
-Each picture is drawn by a short script, which also runs what people commonly use for the same data. An error is the distance from
-the truth, relative to its size. `python examples/gallery/build.py` makes all of this again, `python
-examples/gallery/NAME.py` one picture; both need `pip install '.[cli,examples]'`. The photographs come with scikit-image.
+Each picture is drawn by a short script, which also runs what people commonly use for the same data. An error is the
+distance from the truth, relative to its size. `python examples/gallery/build.py` makes all of this again, and `python
+examples/gallery/NAME.py` one picture; both need `pip install '.[cli,examples]'`. The photographs come with
+scikit-image. Below each picture is the part of its script that solves.
 """
 
 
@@ -38,7 +50,7 @@ def run(name, out):
     """The errors of a script's methods, whose picture is written to `out`."""
     script = load(name)
     errors, shown = script.work()
-    script.draw(errors, shown).savefig(out, dpi=110, bbox_inches="tight")
+    write(script.draw(errors, shown), out)
     return {method: float(error) for method, error in errors.items()}
 
 
@@ -50,7 +62,7 @@ def page(figures):
 def _entry(name, errors):
     source = (HERE / f"{name}.py").read_text()
     title, text = ast.get_docstring(ast.parse(source)).split("\n\n", 1)
-    solve = next(part for part in ast.parse(source).body if getattr(part, "name", None) == SOLVES[name])
+    solve = next(part for part in ast.parse(source).body if getattr(part, "name", None) == SOLVE)
     rows = "\n".join(f"| {method} | {error:.1e} |" for method, error in errors.items())
     return f"""\
 ## {title.rstrip(".")}

@@ -1,16 +1,14 @@
 """A photograph from phaseless measurements, a fifth of them ruined.
 
 A detector sees how bright light is, not its phase. The photograph passes three known random phase plates, its Fourier
-transform is measured behind each, and of the sizes |F(plate ⊙ x)| a fifth is replaced by garbage. All methods begin with
-a grey image. Alternating projections fit the garbage too. Leaving out, in each turn, residuals beyond some number of medians saves
-them, if that number is well chosen: five is good here, eight is not. `minimize` is told no such number.
+transform is measured behind each, and of the sizes |F(plate ⊙ x)| a fifth is replaced by garbage. All methods begin
+with a grey image. Alternating projections fit the garbage too. To leave out, in each turn, residuals beyond some number
+of medians saves them if that number is well chosen: five is good here, eight is not. `minimize` is told no such number.
 """
-
-import sys
 
 import jax.numpy as jnp
 import numpy as np
-from matplotlib.figure import Figure
+from showing import panels, show, titled
 from skimage import color, data, transform
 
 import gnpolyak as gnp
@@ -58,15 +56,8 @@ def work():
 
 
 def draw(errors, shown):
-    figure = Figure(figsize=(11, 2.7), layout="constrained")
-    for axes, (name, image) in zip(figure.subplots(1, len(shown)), shown.items(), strict=True):
-        axes.imshow(image, cmap="gray", vmin=0, vmax=1)
-        axes.set_title(name + (f"\nerror {errors[name]:.2g}" if name in errors else "\n"), fontsize=9)
-        axes.axis("off")
-    return figure
+    return panels(titled(errors, shown), size=9)
 
 
 if __name__ == "__main__":
-    errors, shown = work()
-    print(*(f"{name}: {error:.1e}" for name, error in errors.items()), sep="\n")
-    draw(errors, shown).savefig(sys.argv[1] if len(sys.argv) > 1 else "photograph.png", dpi=110, bbox_inches="tight")
+    show(work, draw)

@@ -1,16 +1,16 @@
 """The state of four qubits from measurements of which a fifth is wrong.
 
-The state is a mixture of rank 2: three parts of (|0000⟩ + |1111⟩)/√2, one part of a W state with phases. The expectation values of all 256
-Pauli strings are known, a fifth of them replaced by any number between −1 and 1. Linear inversion, which is least
-squares, cut to the two largest eigenvalues, is where `minimize` begins; least absolute deviations end at the state.
+The state is a mixture of rank 2: three parts of (|0000⟩ + |1111⟩)/√2, and one part of a W state with phases. The
+expectation values of all 256 Pauli strings are given, a fifth of them replaced by any number between −1 and 1. Linear
+inversion, which is least squares, cut to its two largest eigenvalues, is where `minimize` begins; least absolute
+deviations end at the state.
 """
 
-import sys
 from functools import reduce
 from itertools import product
 
 import numpy as np
-from matplotlib.figure import Figure
+from showing import panels, show, titled
 
 import gnpolyak as gnp
 
@@ -47,16 +47,13 @@ def work():
 
 
 def draw(errors, shown):
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
-    for axes, (name, state) in zip(figure.subplots(1, 3), shown.items(), strict=True):
-        image = axes.imshow(np.abs(state), cmap="magma_r", vmin=0, vmax=0.4)
-        axes.set_title(name + (f"\nerror {errors[name]:.2g}" if name in errors else "\n"), fontsize=10)
-        axes.set(xticks=(0, 5, 10, 15), xticklabels=("0000", "0101", "1010", "1111"), yticks=())
-    figure.colorbar(image, ax=figure.axes, label="size of the entries", shrink=0.8)
+    sizes = {title: np.abs(state) for title, state in titled(errors, shown).items()}
+    figure = panels(sizes, width=3.2, cmap="magma_r", vmax=0.4)
+    for axes in figure.axes:
+        axes.set(xticks=(0, 5, 10, 15), xticklabels=("0000", "0101", "1010", "1111"))
+    figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label="size of the entries", shrink=0.8)
     return figure
 
 
 if __name__ == "__main__":
-    errors, shown = work()
-    print(*(f"{name}: {error:.1e}" for name, error in errors.items()), sep="\n")
-    draw(errors, shown).savefig(sys.argv[1] if len(sys.argv) > 1 else "qubits.png", dpi=110, bbox_inches="tight")
+    show(work, draw)

@@ -1,14 +1,14 @@
 """A wall of which half is missing and a tenth of the rest is wrong.
 
-The truth is the photograph of a brick wall, cut to rank 8. Half of its pixels were seen, and every tenth of those is black or white
-at random (blue: not seen). The inexact augmented Lagrangian method minimises nuclear norm plus λ times the sum of absolute values, with
-the λ = 1/√(n × share seen) that its theory asks for: it comes near. `minimize` has the wall.
+The truth is the photograph of a brick wall, cut to rank 8. Half of its pixels were seen (the others are blue), and a
+tenth of them are black or white at random. The inexact augmented Lagrangian method minimises the nuclear norm plus λ
+times the absolute deviations, with the λ = 1/√(n × share seen) of its theory, and comes near. `minimize`, which is told
+the rank, has the wall.
 """
 
-import sys
-
 import numpy as np
-from matplotlib.figure import Figure
+from inexact_alm import inexact_alm
+from showing import panels, show
 from skimage import data, transform
 
 import gnpolyak as gnp
@@ -23,46 +23,25 @@ def make_data(size=128, rank=8, observed=0.5, ruined=0.1, seed=0):
     return wall, pixels, rng.random(shape) < observed
 
 
-def restore(pixels, seen, rank=8):
+def fit(pixels, seen, rank=8):
     problem = gnp.composite(gnp.LowRank(), gnp.L1(pixels[seen]), sensing=gnp.Entries(seen))
     u, v = gnp.minimize(problem, rank=rank).x
     return u @ v.T
 
 
-def inexact_alm(pixels, seen, growth=1.2, tol=1e-7):
-    data = np.where(seen, pixels, 0)
-    length, weight = np.linalg.norm(data, 2), 1 / np.sqrt(len(data) * seen.mean())
-    dual, mu, wrong, gap = data / max(length, np.abs(data).max() / weight), 1.25 / length, np.zeros(data.shape), np.inf
-    while gap > tol * np.linalg.norm(data):
-        u, s, v = np.linalg.svd(data - wrong + dual / mu)
-        wall = (u * np.maximum(s - 1 / mu, 0)) @ v
-        rest = data - wall + dual / mu
-        wrong = np.where(seen, np.sign(rest) * np.maximum(np.abs(rest) - weight / mu, 0), rest)
-        dual, gap = dual + mu * (data - wall - wrong), np.linalg.norm(data - wall - wrong)
-        mu *= growth
-    return wall
-
-
 def work():
     wall, pixels, seen = make_data()
-    found = {"inexact ALM": inexact_alm(pixels, seen), "gnpolyak": restore(pixels, seen)}
+    found = {"inexact ALM": inexact_alm(pixels, seen), "gnpolyak": fit(pixels, seen)}
     errors = {name: np.linalg.norm(x - wall) / np.linalg.norm(wall) for name, x in found.items()}
     return errors, {"wall": wall, "seen": np.where(seen, pixels, np.nan), **found}
 
 
 def draw(errors, shown):
-    figure, panels = Figure(figsize=(9, 6.4), layout="constrained"), {}
-    wall, seen = shown["wall"], shown["seen"]
-    panels |= {"the wall, of rank 8\n": wall, **{f"{name}\nerror {errors[name]:.2g}": shown[name] for name in errors}}
-    panels |= {"what was seen": seen, **{f"10 × its error, {name}": 0.5 + 10 * (shown[name] - wall) for name in errors}}
-    for axes, (title, image) in zip(figure.subplots(2, 3).flat, panels.items(), strict=True):
-        axes.imshow(image, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
-        axes.set_title(title, fontsize=10)
-        axes.set(xticks=[], yticks=[], facecolor="tab:blue")
-    return figure
+    off = {f"10 × its error,\n{name}": 0.5 + 10 * (shown[name] - shown["wall"]) for name in errors}
+    found = {f"{name}\nerror {error:.2g}": shown[name] for name, error in errors.items()}
+    images = {"the wall, of rank 8\n": shown["wall"], **found, "what was seen\n": shown["seen"], **off}
+    return panels(images, rows=2, width=2.8)
 
 
 if __name__ == "__main__":
-    errors, shown = work()
-    print(*(f"{name}: {error:.1e}" for name, error in errors.items()), sep="\n")
-    draw(errors, shown).savefig(sys.argv[1] if len(sys.argv) > 1 else "wall.png", dpi=110, bbox_inches="tight")
+    show(work, draw)

@@ -16,13 +16,24 @@ import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.numbers import counted
-from gnpolyak.bench import peers
+from gnpolyak.bench import peers, zoo
 from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.peers import SkipError
-from gnpolyak.bench.rows import Row, timing
-from gnpolyak.bench.specs import Growth, Iteration, Memory, Overhead, Race, Ranks, Size, Spec
+from gnpolyak.bench.rows import OURS, Row, timing
+from gnpolyak.bench.specs import (
+    Contest,
+    Growth,
+    Iteration,
+    Memory,
+    Observed,
+    Overhead,
+    Passes,
+    Race,
+    Ranks,
+    Size,
+    Spec,
+)
 
-OURS = "gnpolyak"
 ORACLE = "gnpolyak, oracle alone"
 METHODS = ("gnp", "auto", "scaledsm", "polyak")
 """Those of the library that race."""
@@ -33,6 +44,11 @@ _MOST_CALLS = 20_000
 def run(spec: Spec) -> list[Row]:
     """Measure what the spec describes."""
     raise TypeError(f"no measurement for {type(spec).__name__}")
+
+
+run.register(Contest, zoo.contest)
+run.register(Passes, zoo.passes)
+run.register(Observed, zoo.observed)
 
 
 def make(size: Size) -> gnp.instances.Instance:

@@ -30,6 +30,18 @@ class PlainSensing(gnp.PowerSensing):
         super().__init__(p, q)
 
 
+class PlainL1(gnp.L1):
+    """The same penalty by XLA alone, whatever the measurements are: no kernel serves a subclass."""
+
+    def __init__(self, b: Array) -> None:
+        super().__init__(b)
+
+
+def unfused(problem: Any) -> gnp.Composite:
+    """A problem of the L1 penalty with XLA's oracle."""
+    return gnp.Composite(problem.map, PlainL1(problem.penalty.b), problem.sensing)
+
+
 def require(package: str) -> Any:
     """The package, or a SkipError that says how to get it."""
     try:
@@ -83,23 +95,47 @@ def iterations(
 
 
 @jax.jit
-def _oracle_loop(problem: gnp.Composite, x: Array, calls: Array) -> tuple[Array, Array]:
-    def again(_: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+def _oracle_loop(problem: gnp.Composite, x: Any, calls: Array) -> tuple[Any, Array]:
+    def again(_: Array, carry: tuple[Any, Array]) -> tuple[Any, Array]:
         x, _ = carry
         point = problem.evaluate(x)
         # The next call depends on this one, by an amount too small to matter: otherwise XLA would hoist it.
-        return x - 1e-14 * point.subgradient, point.value
+        return jax.tree.map(lambda a, g: a - 1e-14 * g, x, point.subgradient), point.value
 
-    return lax.fori_loop(0, calls, again, (x, jnp.zeros((), x.dtype)))
+    return lax.fori_loop(0, calls, again, (x, jnp.zeros((), jax.tree.leaves(x)[0].dtype)))
+
+
+@jax.jit
+def _product_loop(problem: gnp.Composite, x: Any, calls: Array) -> Any:
+    measured, kept = problem.measured(x)
+    product, w = problem.linearised(x, kept).product, jnp.ones(measured.size, measured.dtype)
+
+    def again(_: Array, carry: tuple[Any, Array]) -> tuple[Any, Array]:
+        pushed, pulled = product(carry[0], w)
+        return jax.tree.map(lambda a, g: a - 1e-14 * g, carry[0], pulled), pushed
+
+    return lax.fori_loop(0, calls, again, (x, w))
 
 
 def oracle(problem: gnp.Composite, case: gnp.instances.Instance, calls: int) -> Callable[[], Any]:
     """`calls` oracle calls in one compiled loop, as a solve makes them."""
-    x = arrays.as_real_array(case.x0, "x0")
+    return _looped(_oracle_loop, problem, case, calls)
+
+
+def products(problem: gnp.Composite, case: gnp.instances.Instance, calls: int) -> Callable[[], Any]:
+    """`calls` products with the Jacobian and its adjoint in one compiled loop, as a graduated step makes them."""
+    return _looped(_product_loop, problem, case, calls)
+
+
+def _looped(
+    loop: Callable[..., Any], problem: gnp.Composite, case: gnp.instances.Instance, calls: int
+) -> Callable[[], Any]:
+    with arrays.computing_in(F64):
+        x = arrays.as_variable(case.x0)
 
     def call() -> Any:
         with arrays.computing_in(F64):
-            return jax.block_until_ready(_oracle_loop(problem, x, calls))
+            return jax.block_until_ready(loop(problem, x, calls))
 
     return call
 

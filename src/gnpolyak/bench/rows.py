@@ -13,6 +13,9 @@ from gnpolyak.base.environment import provenance
 from gnpolyak.base.files import replacing
 from gnpolyak.bench.clock import Sample
 
+OURS = "gnpolyak"
+"""What the library is called among contestants."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -30,6 +33,8 @@ class Row:
     ratio_low: float | None = None
     ratio_high: float | None = None
     note: str = ""
+    error: float | None = None
+    """How far from the truth it came, where there is one."""
 
 
 def timing(measure: str, case: str, name: str, sample: Sample, base: tuple[str, Sample] | None, note: str = "") -> Row:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
+from typing import Any
 
 import gnpolyak as gnp
 
@@ -89,13 +91,57 @@ class Overhead(Timed):
     size: Size
 
 
-Spec = Iteration | Ranks | Growth | Race | Memory | Overhead
+@dataclass(frozen=True)
+class Contest(Timed):
+    """Time to the truth of an instance of a problem class, against what a user would take for it."""
+
+    name: str
+    settings: tuple[tuple[str, Any], ...] = ()
+    most: float = 10.0
+    """Seconds after which a peer is given up."""
+
+
+@dataclass(frozen=True)
+class Passes(Looped):
+    """An oracle call and a product with the Jacobian on an instance, fused and by XLA."""
+
+    name: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Observed(Looped):
+    """How the time of an oracle call of completion grows with the entries that are seen."""
+
+    shape: tuple[int, int]
+    r: int
+    shares: tuple[float, ...]
+
+
+Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed
 
 LARGE = Size(d=1000)
 MEDIUM = Size(d=100)
 SMALL = Size(d=30, r=3, kappa=10.0)
 
 _RANKS = (1, 3, 5, 8, 16, 32)
+
+
+def _contests(rounds: int) -> tuple[Contest, ...]:
+    """Every class at its own defaults, with a tenth of the data ruined unless it says otherwise; κ = 1 and 10."""
+    rows = []
+    for name, make in gnp.instances.INSTANCES.items():
+        known = inspect.signature(make).parameters
+        share = () if known["p_fail"].default else (("p_fail", 0.1),)
+        kappas = (1.0, 10.0) if "kappa" in known else (None,)
+        rows += [Contest(name, share + (() if k is None else (("kappa", k),)), rounds=rounds) for k in kappas]
+        if name == "robust_pca":
+            # Where the small singular values are lost among the outliers.
+            rows.append(Contest(name, (("p_fail", 0.2), ("kappa", 100.0)), rounds=rounds))
+    return tuple(rows)
+
+
+_LARGER = (("d1", 2000), ("d2", 1500), ("observed", 0.1))
 
 SUITES: dict[str, tuple[Spec, ...]] = {
     "quick": (
@@ -122,5 +168,14 @@ SUITES: dict[str, tuple[Spec, ...]] = {
         Iteration(LARGE, calls=200, rounds=9),
         Race(Size(d=100, kappa=10.0), gap=1e-8, rounds=3),
         Overhead(Size(d=10, r=2), rounds=15),
+    ),
+    "zoo": (
+        *_contests(rounds=5),
+        Passes("matrix_completion", calls=100, rounds=9),
+        Passes("matrix_completion", (*_LARGER, ("r", 5)), calls=20, rounds=9),
+        Passes("matrix_completion", (*_LARGER, ("r", 10)), calls=20, rounds=9),
+        Passes("bilinear_sensing", calls=50, rounds=9),
+        Passes("tensor_sensing", (("centred", False),), calls=50, rounds=9),
+        Observed((2000, 1500), r=5, shares=(0.02, 0.08, 0.32), calls=20, rounds=7),
     ),
 }

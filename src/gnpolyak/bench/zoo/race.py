@@ -55,7 +55,7 @@ def _rows(
         row = Row(measure, label, name, "ms")
         if name in samples:
             row = timing(measure, label, name, samples[name], base)
-        rows.append(replace(row, error=_least(end), note=_note(name, end)))
+        rows.append(replace(row, error=_least(end), note=_note(end, name in NEAR or (name == OURS and _begun(case)))))
     skipped = [Row(measure, label, name, "ms", note=f"skipped: {reason}") for name, reason in reasons.items()]
     return rows + skipped
 
@@ -76,16 +76,16 @@ def _least(end: Watch) -> float | None:
     return end.errors[-1] if end.errors and end.errors[-1] < float("inf") else None
 
 
-def _note(name: str, end: Watch) -> str:
+def _note(end: Watch, near: bool) -> str:
     least = _least(end)
     found = "nothing finite" if least is None else f"error {least:.1e}"
-    origin = "; from a start near the truth" if name in NEAR else ""
+    origin = "; from a start near the truth" if near else ""
     return f"{found}{origin}" if end.reached else f"never: {found} after {end.seconds:.1f} s{origin}"
 
 
 def _ours(case: gnp.instances.Instance, ends: dict[str, Watch]) -> Callable[[], float]:
     """The whole call of `minimize`, with all that it does before, between and after its steps."""
-    keywords: dict[str, Any] = {"x0": case.x0} if case.settings.keys() >= {"cameras"} else {"rank": _rank(case)}
+    keywords: dict[str, Any] = {"x0": case.x0} if _begun(case) else {"rank": _rank(case)}
 
     def measure() -> float:
         began = time.perf_counter()
@@ -95,6 +95,11 @@ def _ours(case: gnp.instances.Instance, ends: dict[str, Watch]) -> Callable[[], 
         return seconds
 
     return measure
+
+
+def _begun(case: gnp.instances.Instance) -> bool:
+    """Whether the problem is of a kind that has no start from the data: a model of the user's own."""
+    return isinstance(case.problem.map, gnp.AutodiffMap)
 
 
 def _rank(case: gnp.instances.Instance) -> Any:

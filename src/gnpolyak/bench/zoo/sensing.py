@@ -21,7 +21,7 @@ from gnpolyak.bench.zoo.watch import Watch
 _CHUNK = 20
 # Adam's rate falls by a constant factor at each step, to nothing after so many: with a rate that stays it never comes
 # closer than that. It begins as a share of the size of a typical number of the start.
-_STEPS, _FIRST_RATE, _LAST_RATE = 4000, 0.1, 1e-11
+_STEPS, _FIRST_RATE, _LAST_RATE = 1000, 0.1, 1e-11
 
 
 def spectral(case: gnp.instances.Instance) -> Any:

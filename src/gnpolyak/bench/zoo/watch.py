@@ -95,8 +95,8 @@ def judge(case: gnp.instances.Instance) -> Callable[[Any], float]:
         if not callable(x):
             return case.recovery_error(x)
         if not truth:
-            truth.append(image(case))
-        return float(np.linalg.norm(x() - truth[0]) / np.linalg.norm(truth[0]))
+            truth.append(image(case).ravel())
+        return float(np.linalg.norm(np.ravel(x()) - truth[0]) / np.linalg.norm(truth[0]))
 
     return error
 

@@ -61,5 +61,8 @@ CONTESTS: Mapping[str, Mapping[str, Peer]] = {
 OTHERS: Mapping[str, Peer] = {_POLYAK: sensing.polyak, _ADAM: sensing.adam}
 """For a class without a line above, from the instance's start."""
 
+TOLD = frozenset({_SCALED, _POLYAK})
+"""Peers that are told h*: where they race, so does the library from the same start and told the same."""
+
 NEAR = frozenset({_SOFT})
 """Peers that are given the instance's start, a tenth off the truth, as they have none of their own."""

@@ -12,10 +12,12 @@ from gnpolyak.bench.clock import interleaved
 from gnpolyak.bench.peers import SkipError
 from gnpolyak.bench.rows import OURS, Row, timing
 from gnpolyak.bench.specs import Contest
-from gnpolyak.bench.zoo.contests import CONTESTS, NEAR, OTHERS, Peer
+from gnpolyak.bench.zoo.contests import CONTESTS, NEAR, OTHERS, TOLD, Peer
+from gnpolyak.bench.zoo.sensing import spectral
 from gnpolyak.bench.zoo.watch import REACHED, Watch, watched
 
 MEASURE = f"time to a recovery error of {REACHED:g}"
+OURS_TOLD = f"{OURS}, told h*"
 _SIGNS = {"kappa": "κ", "p_fail": "p_fail"}
 _HIDDEN = {"seed", "radius", "corruption", "dtype"}
 
@@ -25,18 +27,20 @@ def contest(spec: Contest) -> list[Row]:
     case = gnp.instances.INSTANCES[spec.name](**dict(spec.settings))
     ends: dict[str, Watch] = {}
     reasons: dict[str, str] = {}
-    entered = {OURS: _ours(case, ends)}
+    peers = CONTESTS.get(spec.name, OTHERS)
+    entered = _ours(case, ends, told=not TOLD.isdisjoint(peers))
     # Each runs once before the rounds: who does not reach the truth has nothing to be timed, and is not run again.
-    entered[OURS]()
-    for name, peer in CONTESTS.get(spec.name, OTHERS).items():
+    for name, measure in list(entered.items()):
+        measure()
+        if not ends[name].reached:
+            del entered[name]
+    for name, peer in peers.items():
         try:
             theirs = _theirs(name, peer, case, spec.most, ends)
         except SkipError as reason:
             reasons[name] = str(reason)
         else:
             entered |= {name: theirs} if ends[name].reached else {}
-    if not ends[OURS].reached:
-        del entered[OURS]
     return _rows(case, spec, ends, reasons, entered)
 
 
@@ -83,15 +87,25 @@ def _note(end: Watch, near: bool) -> str:
     return f"{found}{origin}" if end.reached else f"never: {found} after {end.seconds:.1f} s{origin}"
 
 
-def _ours(case: gnp.instances.Instance, ends: dict[str, Watch]) -> Callable[[], float]:
-    """The whole call of `minimize`, with all that it does before, between and after its steps."""
+def _ours(case: gnp.instances.Instance, ends: dict[str, Watch], *, told: bool) -> dict[str, Callable[[], float]]:
+    """The library from the data alone; and told h*, from the start that its peers have, where they are told it too."""
     keywords: dict[str, Any] = {"x0": case.x0} if _begun(case) else {"rank": _rank(case)}
+    calls = {OURS: lambda: gnp.minimize(case.problem, **keywords)}
+    if told:
+        calls[OURS_TOLD] = lambda: gnp.minimize(case.problem, spectral(case), target=case.target)
+    return {name: _whole(name, call, case, ends) for name, call in calls.items()}
+
+
+def _whole(
+    name: str, call: Callable[[], gnp.Result], case: gnp.instances.Instance, ends: dict[str, Watch]
+) -> Callable[[], float]:
+    """A contestant that makes a whole call of `minimize`, with all that it does before and after its steps."""
 
     def measure() -> float:
         began = time.perf_counter()
-        res = gnp.minimize(case.problem, **keywords)
+        res = call()
         seconds = time.perf_counter() - began
-        ends[OURS] = Watch(case.recovery_error, seconds=seconds, errors=[case.recovery_error(res.x)])
+        ends[name] = Watch(case.recovery_error, seconds=seconds, errors=[case.recovery_error(res.x)])
         return seconds
 
     return measure

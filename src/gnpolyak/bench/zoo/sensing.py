@@ -14,7 +14,7 @@ from jax import Array, lax
 import gnpolyak as gnp
 from gnpolyak.base import arrays
 from gnpolyak.bench.peers import F64, require
-from gnpolyak.bench.zoo.matrices import clipped, leading
+from gnpolyak.bench.zoo.matrices import clipped, leading, table
 from gnpolyak.bench.zoo.watch import Watch
 
 # Steps between two looks; a look costs nothing on the clock, but a crossing to the host does.
@@ -27,10 +27,14 @@ _STEPS, _FIRST_RATE, _LAST_RATE = 1000, 0.1, 1e-11
 def spectral(case: gnp.instances.Instance) -> Any:
     """A start from the singular or eigenvectors of Σ bᵢ aᵢ, with clipped bᵢ; of the size that the median datum has.
 
-    Tensors of order three and more have no such matrix: theirs is the instance's own start, near the truth.
+    Of entries that sum is the matrix of those seen. Tensors of order three and more have no such matrix: theirs is the
+    instance's own start, near the truth.
     """
     problem: Any = case.problem
     b, sensing = np.asarray(problem.penalty.b), problem.sensing
+    if isinstance(sensing, gnp.Entries):
+        full, seen = table(case)
+        return leading(clipped(full, seen) / seen.mean(), case.x0[0].shape[1])
     cut = clipped(b, np.ones(b.shape))
     if isinstance(sensing, gnp.BilinearSensing):
         u, v = leading((np.asarray(sensing.p) * cut[:, None]).T @ np.asarray(sensing.q), case.x0[0].shape[1])

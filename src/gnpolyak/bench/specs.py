@@ -97,7 +97,7 @@ class Contest(Timed):
 
     name: str
     settings: tuple[tuple[str, Any], ...] = ()
-    most: float = 10.0
+    most: float = 6.0
     """Seconds after which a peer is given up."""
 
 
@@ -170,7 +170,7 @@ SUITES: dict[str, tuple[Spec, ...]] = {
         Overhead(Size(d=10, r=2), rounds=15),
     ),
     "zoo": (
-        *_contests(rounds=5),
+        *_contests(rounds=3),
         Passes("matrix_completion", calls=100, rounds=9),
         Passes("matrix_completion", (*_LARGER, ("r", 5)), calls=20, rounds=9),
         Passes("matrix_completion", (*_LARGER, ("r", 10)), calls=20, rounds=9),

@@ -66,7 +66,7 @@ def _rows(
 
 def described(case: gnp.instances.Instance) -> str:
     """The settings of an instance, in few words."""
-    shown = {key: value for key, value in case.settings.items() if key not in _HIDDEN and not isinstance(value, bool)}
+    shown = {key: value for key, value in case.settings.items() if key not in _HIDDEN}
     return " ".join(f"{_SIGNS.get(key, key)}={_plain(value)}" for key, value in shown.items())
 
 

@@ -4,6 +4,8 @@ Fifty cameras stand around a statue and look at it, each held at an angle of its
 rotation R_i R_jᵀ was measured, and a third of those are wrong altogether. Drawn is each camera's line of sight, as far
 as the statue, after the whole was turned to fit the truth best. Spectral averaging, the usual first step of a
 reconstruction, spreads the wrong pairs over all cameras; least absolute deviations leave them out.
+They need enough pairs for that: with three in ten measured, a camera most of whose pairs are wrong may be lost, and the
+solve then ends uncertified.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 The truth is the photograph of a brick wall, cut to rank 8. Half of its pixels were seen (the others are blue), and a
 tenth of them are black or white at random. The inexact augmented Lagrangian method minimises the nuclear norm plus λ
 times the absolute deviations, with the λ = 1/√(n × share seen) of its theory, and comes near. `minimize`, which is told
-the rank, has the wall.
+the rank, has the wall; without `rank=8` it stops at the first factor, as `NOISE`.
 """
 
 import numpy as np

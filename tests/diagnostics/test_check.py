@@ -51,7 +51,9 @@ def test_check_says_when_the_start_is_too_far():
     assert "nan" not in result.output
 
 
-@pytest.mark.parametrize(("options", "expected"), [(("--kappa", 0.1), "kappa=0.1"), (("--r", 200), "between 1 and d")])
+@pytest.mark.parametrize(
+    ("options", "expected"), [(("--kappa", 0.1), "kappa=0.1"), (("--r", 200), "between 1 and 100")]
+)
 def test_bad_usage_of_check_exits_2(options, expected):
     result = check(*options)
     assert result.exit_code == 2

@@ -16,6 +16,7 @@ def test_factors_too_small_to_be_seen_at_first_are_found():
     assert res.calls == len(res.history.value)
 
 
+@pytest.mark.slow
 def test_noise_is_not_taken_for_a_factor():
     case = gnp.instances.tensor_sensing(d=40, r=2, kappa=3.0, p_fail=0.1)
     b = np.asarray(case.problem.penalty.b)

@@ -31,7 +31,7 @@ def phase_retrieval(seed=0, n=4, m=60):
     return gnp.composite(intensities, gnp.L1(b), args=(rows,)), truth, truth + 0.1 * off, least
 
 
-@pytest.mark.parametrize("method", ["auto", "gnp"])
+@pytest.mark.parametrize("method", ["auto", pytest.param("gnp", marks=pytest.mark.slow)])
 def test_a_complex_vector_from_intensities_up_to_its_phase(method):
     problem, truth, x0, least = phase_retrieval()
     optimum = {} if method == "auto" else {"target": least}
@@ -121,8 +121,12 @@ class Dense(gnp.Sensing):
         return self.rows @ image.ravel()
 
 
-@pytest.mark.parametrize("kind", ["mask", "dense"])
-@pytest.mark.parametrize("image", [gnp.LowRank(), gnp.SymmetricCP(2)], ids=["low rank", "symmetric"])
+@pytest.mark.parametrize("kind", [pytest.param("mask", marks=pytest.mark.slow), "dense"])
+@pytest.mark.parametrize(
+    "image",
+    [gnp.LowRank(), pytest.param(gnp.SymmetricCP(2), marks=pytest.mark.slow)],
+    ids=["low rank", "symmetric"],
+)
 def test_a_matrix_from_some_of_its_entries_or_combinations_of_them(kind, image):
     rng = np.random.default_rng(6)
     d, r = 25, 2
@@ -149,7 +153,7 @@ def synchronised(seed):
     return res, error(res.x)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_rotations_are_synchronised_despite_wrong_pairs(seed):
     res, error = synchronised(seed)
     assert res.success, res.message

@@ -42,7 +42,7 @@ def test_gnp_recovers_the_truth_from_the_start(sensing, kappa):
     assert case.recovery_error(result.x) < 1e-7
 
 
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize("n", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_gnp_recovers_a_tensor_from_the_start(n):
     case = sensing_case(n=n, d=20, p_fail=0.2)
     result = gnp.minimize(case.problem, gnp.starts.spectral(case.problem, rank=3), max_calls=400)

@@ -66,6 +66,7 @@ def test_tensors_of_which_some_entries_were_seen_start_near_the_truth(kappa):
     assert kappa > 1 or gnp.starts.tucker(problem)[0].shape == (2, 2, 2)
 
 
+@pytest.mark.slow
 def test_a_tensor_is_completed_from_the_data_alone():
     case = gnp.instances.tensor_decomposition(shape=SHAPE, r=2, kappa=10.0, p_fail=0.0, seed=6)
     res = gnp.minimize(completion(case, 0.5), method="graduated")

@@ -10,8 +10,8 @@ from gnpolyak.steps.weights import Width, median, typical
 from zoo import cp_tensor, low_rank
 
 
-@pytest.mark.parametrize("method", ["auto", "graduated"])
-@pytest.mark.parametrize("kappa", [1.0, 100.0])
+@pytest.mark.parametrize("method", ["auto", pytest.param("graduated", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kappa", [pytest.param(1.0, marks=pytest.mark.slow), 100.0])
 def test_robust_pca_is_exact_whatever_the_conditioning(method, kappa):
     problem, start, error = low_rank(kappa=kappa)
     res = gnp.minimize(problem, start, method)
@@ -20,6 +20,7 @@ def test_robust_pca_is_exact_whatever_the_conditioning(method, kappa):
     assert res.calls < 300
 
 
+@pytest.mark.slow
 def test_completion_is_exact():
     problem, start, error = low_rank(share=0.1, seen=0.5)
     res = gnp.minimize(problem, start)

@@ -27,7 +27,7 @@ def test_polyak_does():
     assert calls("polyak", kappa=10.0, seed=0) >= 20 * calls("gnp", kappa=10.0, seed=0)
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6])
+@pytest.mark.parametrize("n", [3, 4, pytest.param(5, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.slow)])
 def test_tensors_of_every_order(n):
     assert max(calls("gnp", n=n, kappa=3.0, seed=seed) for seed in range(4)) <= 130
 

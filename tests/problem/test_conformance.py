@@ -15,9 +15,9 @@ def cases(table):
     return [pytest.param(each, id=f"{name}-{i}") for name, examples in found.items() for i, each in enumerate(examples)]
 
 
-# A map with a closed form, one with complex variables, one whose variable is a pytree, and one that has only its image:
-# methods and solvers know of maps no more than what these offer.
-KINDS = ("SymmetricCP", "Hermitian", "LowRank", "AutodiffMap")
+# A map with a closed form and complex variables, and one that has only its image: methods and solvers know of maps no more
+# than what these offer.
+KINDS = ("Hermitian", "AutodiffMap")
 
 
 def with_each_map(names, default):

@@ -18,6 +18,7 @@ def test_only_the_exact_point_is_certified(off):
     assert found.measurements == case.problem.penalty.b.size
 
 
+@pytest.mark.slow
 def test_a_certificate_counts_its_products():
     problem, start, _ = low_rank()
     res = gnp.minimize(problem, start)
@@ -41,7 +42,7 @@ def test_no_success_without_its_certificate():
     assert not res.success
 
 
-@pytest.mark.parametrize("sign", [-1.0, 0.3])
+@pytest.mark.parametrize("sign", [-1.0, pytest.param(0.3, marks=pytest.mark.slow)])
 def test_wrong_subgradients_of_a_custom_penalty_end_without_a_success(sign):
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((30, 3))
@@ -93,7 +94,7 @@ def regression(unit=1.0):
     return gnp.composite(lambda x, matrix: matrix @ x, gnp.L1(unit * b), args=(unit * matrix,)), truth
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@pytest.mark.parametrize("unit", [pytest.param(1e-200, marks=pytest.mark.slow), 1e200])
 def test_zero_is_not_certified_for_being_zero(unit):
     problem, truth = regression(unit)
     assert not gnp.diagnostics.certify(problem, np.zeros(4)).holds

@@ -32,7 +32,7 @@ def test_tensor_start_is_near_the_truth_whatever_the_outliers(n, centred, kind):
     assert case.recovery_error(start) < 0.1
 
 
-@pytest.mark.parametrize("kappa", [1.0, 100.0])
+@pytest.mark.parametrize("kappa", [pytest.param(1.0, marks=pytest.mark.slow), 100.0])
 @pytest.mark.parametrize("sensing", SENSING)
 def test_gnp_recovers_the_truth_from_the_start(sensing, kappa):
     case = sensing_case(kappa=kappa, p_fail=0.2, centred=SENSING[sensing])

@@ -65,8 +65,8 @@ def test_auto_is_gnp_where_the_linearisation_holds():
     assert np.allclose(auto_path, gnp_path, rtol=1e-9)
 
 
-@pytest.mark.parametrize("r", [5, 10])
-@pytest.mark.parametrize("kappa", [1.0, 100.0])
+@pytest.mark.parametrize("r", [pytest.param(5, marks=pytest.mark.slow), 10])
+@pytest.mark.parametrize("kappa", [pytest.param(1.0, marks=pytest.mark.slow), 100.0])
 @pytest.mark.parametrize("p_fail", [0.0, 0.2])
 def test_rank_too_large_with_nothing_set(r, kappa, p_fail):
     case, x0 = overspecified(r, kappa, seed=1, p_fail=p_fail, shrink=1e-3)

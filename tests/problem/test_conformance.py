@@ -15,8 +15,8 @@ def cases(table):
     return [pytest.param(each, id=f"{name}-{i}") for name, examples in found.items() for i, each in enumerate(examples)]
 
 
-# A map with a closed form and complex variables, and one that has only its image: methods and solvers know of maps no more
-# than what these offer.
+# A map with a closed form and complex variables, and one that has only its image: methods and solvers know of maps no
+# more than what these offer.
 KINDS = ("Hermitian", "AutodiffMap")
 
 

@@ -104,6 +104,17 @@ def conditioned(d: int, r: int, kappa: float, rng: np.random.Generator) -> np.nd
     return np.linalg.qr(rng.standard_normal((d, r)))[0] * np.linspace(1.0, 1.0 / kappa, r)
 
 
+def matrix(d1: int, d2: int, r: int, kappa: float) -> tuple[Rule, ...]:
+    """The shape, the rank and the conditioning of a matrix."""
+    return count("d1", d1), count("d2", d2), rank("r", r, min(d1, d2)), conditioning(kappa)
+
+
+def factors(d1: int, d2: int, r: int, kappa: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(U, V) of one size, for a matrix UVᵀ with singular values spaced linearly from 1 to 1/κ."""
+    u, v = (conditioned(d, r, 1.0, rng) * np.sqrt(np.linspace(1.0, 1.0 / kappa, r)) for d in (d1, d2))
+    return u, v
+
+
 def corrupted(clean: np.ndarray, p_fail: float, rng: np.random.Generator, size: float = 10.0) -> np.ndarray:
     """The data with a share of them ruined: normal numbers of `size` median data are added."""
     bad = rng.random(clean.shape) < p_fail

@@ -14,10 +14,10 @@ from gnpolyak.instances.base import (
     around,
     check,
     conditioned,
-    conditioning,
     corrupted,
     count,
-    rank,
+    factors,
+    matrix,
     seeded,
     share,
 )
@@ -56,12 +56,10 @@ def bilinear_sensing(
         Seed of the generator.
     """
     settings = {"d1": d1, "d2": d2, "r": r, "kappa": kappa, "p_fail": p_fail, "m": m, "seed": seed}
-    rules = (count("d1", d1), count("d2", d2), rank("r", r, min(d1, d2)), conditioning(kappa))
-    check("bilinear_sensing", (*rules, share(p_fail), _measurements(m), seeded(seed)))
+    check("bilinear_sensing", (*matrix(d1, d2, r, kappa), share(p_fail), _measurements(m), seeded(seed)))
     settings["m"] = m = 8 * r * (d1 + d2) if m is None else m
     streams = np.random.default_rng(seed).spawn(5)
-    lengths = np.sqrt(np.linspace(1.0, 1.0 / kappa, r))
-    truth = tuple(conditioned(d, r, 1.0, streams[0]) * lengths for d in (d1, d2))
+    truth = factors(d1, d2, r, kappa, streams[0])
     return _instance(truth, m, p_fail, streams[1:], settings)
 
 

@@ -7,15 +7,12 @@ import numpy as np
 from gnpolyak.instances.base import (
     INSTANCES,
     Instance,
-    Rule,
     around,
     check,
-    conditioned,
-    conditioning,
     corrupted,
-    count,
+    factors,
+    matrix,
     portion,
-    rank,
     seeded,
     share,
 )
@@ -45,9 +42,9 @@ def robust_pca(
         Seed of the generator.
     """
     settings = {"d1": d1, "d2": d2, "r": r, "kappa": kappa, "p_fail": p_fail, "seed": seed}
-    check("robust_pca", (*_matrix(d1, d2, r, kappa), share(p_fail), seeded(seed)))
+    check("robust_pca", (*matrix(d1, d2, r, kappa), share(p_fail), seeded(seed)))
     for_truth, for_noise, for_start = np.random.default_rng(seed).spawn(3)
-    truth = _factors(d1, d2, r, kappa, for_truth)
+    truth = factors(d1, d2, r, kappa, for_truth)
     clean = truth[0] @ truth[1].T
     b = corrupted(clean, p_fail, for_noise)
     problem = composite(LowRank(), L1(b))
@@ -85,24 +82,14 @@ def matrix_completion(
         Seed of the generator.
     """
     settings = {"d1": d1, "d2": d2, "r": r, "kappa": kappa, "observed": observed, "p_fail": p_fail, "seed": seed}
-    check("matrix_completion", (*_matrix(d1, d2, r, kappa), portion("observed", observed), share(p_fail), seeded(seed)))
+    check("matrix_completion", (*matrix(d1, d2, r, kappa), portion("observed", observed), share(p_fail), seeded(seed)))
     for_truth, for_seen, for_noise, for_start = np.random.default_rng(seed).spawn(4)
-    truth = _factors(d1, d2, r, kappa, for_truth)
+    truth = factors(d1, d2, r, kappa, for_truth)
     rows, columns = _drawn(d1, d2, observed, for_seen)
     clean = _entries(truth, rows, columns)
     b = corrupted(clean, p_fail, for_noise)
     problem = composite(LowRank(), L1(b), sensing=Entries(rows, columns, shape=(d1, d2)))
     return Instance(problem, around(truth, for_start), truth, float(np.sum(np.abs(b - clean))), settings)
-
-
-def _matrix(d1: int, d2: int, r: int, kappa: float) -> tuple[Rule, ...]:
-    return count("d1", d1), count("d2", d2), rank("r", r, min(d1, d2)), conditioning(kappa)
-
-
-def _factors(d1: int, d2: int, r: int, kappa: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(U, V) of one size, for a matrix UVᵀ with singular values spaced linearly from 1 to 1/κ."""
-    u, v = (conditioned(d, r, 1.0, rng) * np.sqrt(np.linspace(1.0, 1.0 / kappa, r)) for d in (d1, d2))
-    return u, v
 
 
 def _drawn(d1: int, d2: int, observed: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

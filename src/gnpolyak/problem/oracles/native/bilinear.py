@@ -11,7 +11,7 @@ from jax import Array
 
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.oracles.native.calls import KERNEL_KINDS
-from gnpolyak.problem.oracles.native.dispatch import dispatched
+from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
 from gnpolyak.problem.oracles.native.library import load, required
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
@@ -99,11 +99,6 @@ class BilinearL1(Kernel):
         )
 
 
-def _evaluate_plain(sensing: BilinearSensing, c: LowRank, penalty: L1, x: Pair) -> tuple[Array, Pair]:
-    z, pullback = sensing.measure(c, x)
-    return penalty.value(z), pullback(penalty.subgradient(z))
-
-
 def _forms_plain(sensing: BilinearSensing, c: LowRank, x: Pair) -> tuple[Array, Array]:
     y, t = (rows @ factor for rows, factor in zip(_rows(sensing, x[0]), x, strict=True))
     return jnp.sum(y * t, axis=1), jnp.stack([t, y])
@@ -122,7 +117,7 @@ def _rows(sensing: BilinearSensing, like: Array) -> Pair:
     return sensing.p.astype(like.dtype), sensing.q.astype(like.dtype)
 
 
-_evaluate = dispatched(lambda a, c, h, x: bilinear_l1(a.p, a.q, h.b, x), _evaluate_plain)
+_evaluate = dispatched(lambda a, c, h, x: bilinear_l1(a.p, a.q, h.b, x), evaluated)
 _forms = dispatched(lambda a, c, x: bilinear_forms(a.p, a.q, x), _forms_plain)
 _product = dispatched(lambda a, slopes, z, w: bilinear_product(a.p, a.q, slopes, z, w), _product_plain)
 

@@ -1,4 +1,4 @@
-"""One function of two ways to compute it."""
+"""One function of two ways to compute it, and the plain way to a value and its subgradient."""
 
 from __future__ import annotations
 
@@ -23,3 +23,9 @@ def dispatched(native: Callable[..., Any], plain: Callable[..., Any]) -> Callabl
         return jax.jvp(plain, primals, tangents)
 
     return fused
+
+
+def evaluated(sensing: Any, c: Any, penalty: Any, x: Any) -> tuple[Any, Any]:
+    """The value and a subgradient from the parts, one after the other."""
+    z, pullback = sensing.measure(c, x)
+    return penalty.value(z), pullback(penalty.subgradient(z))

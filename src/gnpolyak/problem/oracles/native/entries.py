@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.problem.maps import LowRank
-from gnpolyak.problem.oracles.native.dispatch import dispatched
+from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
 from gnpolyak.problem.oracles.native.library import load, required
 from gnpolyak.problem.oracles.products import Products, linearised
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
@@ -42,11 +42,6 @@ class EntriesL1(Kernel):
             pull=lambda v: _product(sensing, c, x, None, v)[1],
             product=lambda z, w: _product(sensing, c, x, z, w),
         )
-
-
-def _evaluate_plain(sensing: Entries, c: LowRank, penalty: L1, x: Pair) -> tuple[Array, Pair]:
-    z, pullback = sensing.measure(c, x)
-    return penalty.value(z), pullback(penalty.subgradient(z))
 
 
 def _product_plain(sensing: Entries, c: LowRank, x: Pair, z: Pair | None, w: Array) -> tuple[Array | None, Pair]:
@@ -95,7 +90,7 @@ def _pass(
     return list(call(sweep.major, sweep.minor, sweep.order, sweep.bounds, *operands)[:-1])
 
 
-_evaluate = dispatched(_evaluate_native, _evaluate_plain)
+_evaluate = dispatched(_evaluate_native, evaluated)
 _values = dispatched(_values_native, lambda sensing, c, x: sensing.measure(c, x)[0])
 _product = dispatched(_product_native, _product_plain)
 

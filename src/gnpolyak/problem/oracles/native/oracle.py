@@ -11,7 +11,7 @@ from jax import Array
 
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, supports
-from gnpolyak.problem.oracles.native.dispatch import dispatched
+from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
 from gnpolyak.problem.penalties import L1
@@ -39,11 +39,6 @@ class PowerL1(Kernel):
         )
 
 
-def _evaluate_plain(sensing: PowerSensing, c: SymmetricCP, penalty: L1, x: Array) -> tuple[Array, Array]:
-    z, pullback = sensing.measure(c, x)
-    return penalty.value(z), pullback(penalty.subgradient(z))
-
-
 def _forms_plain(sensing: PowerSensing, c: SymmetricCP, x: Array) -> tuple[Array, Array]:
     signed = zip((c.n, -c.n), _rows(sensing, x), strict=False)
     slopes = [factor * (rows @ x) ** (c.n - 1) for factor, rows in signed]
@@ -63,7 +58,7 @@ def _rows(sensing: PowerSensing, like: Array) -> list[Array]:
     return [rows.astype(like.dtype) for rows in (sensing.p, sensing.q) if rows is not None]
 
 
-_evaluate = dispatched(lambda a, c, h, x: power_l1(a.p, a.q, h.b, x, c.n), _evaluate_plain)
+_evaluate = dispatched(lambda a, c, h, x: power_l1(a.p, a.q, h.b, x, c.n), evaluated)
 _forms = dispatched(lambda a, c, x: power_forms(a.p, a.q, x, c.n), _forms_plain)
 _product = dispatched(lambda a, slopes, z, w: power_product(a.p, a.q, slopes, z, w), _product_plain)
 

@@ -1,5 +1,13 @@
-import jax
-import pytest
+import os
+from importlib.metadata import version
+
+# Most of the suite's time is XLA's compiler. Programs that run for milliseconds need not be optimised, so they are
+# not, where this XLA knows how; XLA_FLAGS= (empty) on the command line gives the programs that users get.
+if version("jaxlib").startswith("0.10."):
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
+
+import jax  # noqa: E402
+import pytest  # noqa: E402
 
 
 class Compilations:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.solve import dual, loop
+from gnpolyak.solve import chunks, dual, hosted
 
 
 class Clock:
@@ -37,7 +37,7 @@ def test_nothing_is_compiled_while_the_clock_runs(penalty, monkeypatch):
     """In noise: graduated steps, then the l1 problem and its certificate, or for quantiles the dual of that problem."""
     clock = Clock()
     jax.monitoring.register_event_duration_secs_listener(clock.compiled)
-    for module in (loop, dual):
+    for module in (chunks, dual, hosted):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=clock.perf_counter))
     # A number of data that no other test has.
     problem = linear(83, penalty)

@@ -121,6 +121,11 @@ def computing_in(dtype: np.dtype) -> Iterator[None]:
         yield
 
 
+def to_jax(tree: Tree) -> Tree:
+    """Return the tree with JAX arrays for leaves."""
+    return jax.tree.map(jnp.asarray, tree)
+
+
 def to_numpy(tree: Tree) -> Tree:
     """Return the tree with NumPy arrays for leaves, which the user may write to."""
     return jax.tree.map(np.array, tree)

@@ -15,6 +15,8 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from gnpolyak.base.namespace import namespace
+
 Tree = Any
 """An array or a pytree of arrays: the type of a variable x and of its subgradients."""
 
@@ -58,25 +60,34 @@ def adjoint(transpose: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
     return lambda v: conjugate(transpose(conjugate(v)))
 
 
-def select(condition: Array, a: Tree, b: Tree) -> Tree:
+def select(condition: Any, a: Tree, b: Tree) -> Tree:
     """Return a where the scalar condition holds, else b."""
+    if not isinstance(condition, jax.Array):
+        return a if condition else b
     return jax.tree.map(lambda u, v: jnp.where(condition, u, v), a, b)
 
 
 def all_finite(*trees: Tree) -> Array:
     """Tell whether every entry of every leaf is finite."""
-    return jnp.array([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(trees)]).all()
+    xp = namespace(trees)
+    return xp.array([xp.all(xp.isfinite(leaf)) for leaf in jax.tree.leaves(trees)]).all()
 
 
 def equal(a: Tree, b: Tree) -> Array:
     """Tell whether two trees of one structure agree in every entry."""
-    same = jax.tree.map(lambda u, v: jnp.all(u == v), a, b)
-    return jnp.array(jax.tree.leaves(same)).all()
+    xp = namespace(a, b)
+    same = jax.tree.map(lambda u, v: xp.all(u == v), a, b)
+    return xp.array(jax.tree.leaves(same)).all()
 
 
 def is_zero(a: Tree) -> Array:
     """Tell whether every entry of every leaf is exactly zero."""
     return jnp.array([jnp.all(leaf == 0) for leaf in jax.tree.leaves(a)]).all()
+
+
+def on_host(a: Tree) -> Tree:
+    """The tree with NumPy arrays for leaves, which may share memory with those of JAX."""
+    return jax.tree.map(np.asarray, a)
 
 
 def size(a: Tree) -> int:
@@ -104,7 +115,7 @@ class _Parts(NamedTuple):
 def ravel(a: Tree) -> tuple[Array, Callable[[Array], Tree]]:
     """The tree as one real vector, real parts before imaginary ones, and the way back."""
     parts = jax.tree.map(lambda leaf: _Parts(leaf.real, leaf.imag) if jnp.iscomplexobj(leaf) else leaf, a)
-    flat, unravel = ravel_pytree(parts)
+    flat, unravel = _ravel_on_host(parts) if namespace(a) is np else ravel_pytree(parts)
     structure = jax.tree.structure(a)
 
     def back(u: Array) -> Tree:
@@ -112,3 +123,15 @@ def ravel(a: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         return jax.tree.unflatten(structure, [e.real + 1j * e.imag if isinstance(e, _Parts) else e for e in entries])
 
     return flat, back
+
+
+def _ravel_on_host(a: Tree) -> tuple[Any, Callable[[Any], Tree]]:
+    leaves, structure = jax.tree.flatten(a)
+    shapes = [np.shape(leaf) for leaf in leaves]
+    places = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+
+    def back(u: Any) -> Tree:
+        pieces = zip(np.split(u, places), shapes, strict=True)
+        return jax.tree.unflatten(structure, [piece.reshape(shape) for piece, shape in pieces])
+
+    return np.concatenate([np.ravel(leaf) for leaf in leaves]) if leaves else np.zeros(0), back

@@ -14,12 +14,14 @@ import numpy as np
 from jax import Array, lax
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import namespace, svd
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM_PINV
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.formed import Formed
 from gnpolyak.problem.oracles import Products
 from gnpolyak.steps.least_absolute import least_absolute
-from gnpolyak.steps.weighted import data, forms_jacobian, jacobian, lengths, ratio
+from gnpolyak.steps.weighted import data, forms_jacobian, lengths, ratio
 from gnpolyak.steps.weights import ROUNDING, typical
 
 # Products of one solve for v, in the map's own metric and without a closed form.
@@ -67,7 +69,7 @@ class _Data(eqx.Module):
     adds_up: Array
 
 
-_Search = Callable[[np.ndarray, _Data], np.ndarray]
+_Search = Callable[[Any, _Data], np.ndarray]
 
 
 def _told(of: _Data, **figures: object) -> Dual:
@@ -75,25 +77,22 @@ def _told(of: _Data, **figures: object) -> Dual:
     return Dual(r=r, zero=zero, unit=float(of.unit), adds_up=bool(of.adds_up), **figures)  # type: ignore[arg-type]
 
 
-def _split(problem: Composite, x: Tree, tol: Array | float) -> _Data:
-    """The data of the point.
+def _split(r: Array, value: Array, b: Array, tilt: Array | None, tol: Array | float) -> _Data:
+    """The data of a point.
 
     A residual is zero by the size of a typical datum: the widest gap between residuals would do for neither points that
     are 1e-7 off nor data with outliers of 1e20.
     """
-    z = problem.measure(x)
-    r = problem.penalty.residuals(z).ravel()
-    unit = typical(data(problem, x))
-    eps, value = jnp.finfo(r.dtype).eps, problem.penalty.value(z)
-    told = jnp.sum(jnp.abs(r)) if problem.penalty.tilt is None else jnp.sum(jnp.abs(r) + problem.penalty.tilt * r)
-    adds_up = jnp.abs(told - value) <= jnp.sqrt(eps) * jnp.maximum(value, unit)
-    return _Data(r, jnp.abs(r) <= jnp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up)
+    xp, unit, eps = namespace(r), typical(b), float(jnp.finfo(r.dtype).eps)
+    told = xp.sum(xp.abs(r)) if tilt is None else xp.sum(xp.abs(r) + tilt * r)
+    adds_up = xp.abs(told - value) <= eps**0.5 * xp.maximum(value, unit)
+    return _Data(r, xp.abs(r) <= xp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up)
 
 
 def smallest(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
     """The smallest v on the zero residuals that balances the signs of the others, brought into the box."""
     if forms_jacobian(problem, x):
-        return _with_the_matrix(problem, x, tol, _projected)
+        return _with_the_matrix(Formed(problem, trees.on_host(x)), trees.on_host(x), tol, _projected)
     search = _in_metric.lower(problem, x, tol, budget).compile()
     began = time.perf_counter()
     of, v, *figures, products = search(problem, x, tol, budget)
@@ -104,50 +103,37 @@ def smallest(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
 
 def of_the_l1_problem(problem: Composite, x: Tree, tol: float) -> Dual:
     """The v of the linearised l1 problem itself; in noise no more residuals are zero than there are variables."""
+    formed = Formed(problem, trees.on_host(x))
+
     # Inside the box to rounding: zero residuals may be anywhere in it.
-    tilt = problem.penalty.tilt
-    return _with_the_matrix(problem, x, tol, lambda even, of: np.asarray(_least(even, of.r, tilt)), _least)
+    def search(even: Any, of: _Data) -> np.ndarray:
+        return np.asarray(least_absolute(even, of.r, tilt=formed.penalty.tilt)[1])
+
+    return _with_the_matrix(formed, trees.on_host(x), tol, search)
 
 
-@jax.jit
-def _least(matrix: Array, r: Array, tilt: Array | None) -> Array:
-    return least_absolute(matrix, r, tilt=tilt)[1]
-
-
-@jax.jit
-def _formed(problem: Composite, x: Tree, tol: Array | float) -> tuple[_Data, Array, Array, Array]:
-    """The data, AJ with columns of length 1, those lengths, and x, flat."""
-    matrix, _ = jacobian(problem, x)
-    column = lengths(matrix)
-    return _split(problem, x, tol), matrix / column, column, trees.ravel(x)[0]
-
-
-def _with_the_matrix(problem: Composite, x: Tree, tol: float, search: _Search, *programs: Any) -> Dual:
-    """A search with AJ at hand, on the host: its small factorisations would take longer to compile than to run.
-
-    `programs` are what it runs of compiled code, on AJ, the residuals and their tilt.
-    """
-    shapes = _formed.eval_shape(problem, x, tol)
-    for program in programs:
-        program.lower(shapes[1], shapes[0].r, problem.penalty.tilt).compile()
-    compiled = _formed.lower(problem, x, tol).compile()
-    began = time.perf_counter()
-    of, *matrices = compiled(problem, x, tol)
-    even, column, flat = map(np.asarray, matrices)
-    v = search(even, of)
-    g = even.T @ (v if problem.penalty.tilt is None else v + np.asarray(problem.penalty.tilt))
-    signs = np.where(np.asarray(of.zero), 0.0, np.sign(np.asarray(of.r)))
-    along = max(float(np.max(np.abs(g), initial=0.0)), float(np.finfo(g.dtype).tiny))
-    moved, whole = (float(np.linalg.norm(each)) for each in (even @ (g / along), even.T @ signs))
-    return _told(
-        of,
-        v=v,
-        steps=float(np.sum(np.abs(flat) * np.abs(g) * column)),
-        slope=along * float((g / along) @ (g / along)) / moved if moved > 0 else 0.0,
-        left=float(np.linalg.norm(g)) / whole if whole > 0 else 0.0,
-        products=1,
-        seconds=time.perf_counter() - began,
-    )
+def _with_the_matrix(formed: Formed, x: Tree, tol: float, search: _Search) -> Dual:
+    """A search with AJ at hand, on the host: its small factorisations would take longer to compile than to run."""
+    began, tilt = time.perf_counter(), formed.penalty.tilt
+    with np.errstate(all="ignore"):
+        (value, r), matrix = formed.seen(x), formed.matrix(x)
+        of: Any = _split(r, value, formed.data, tilt, tol)
+        column: Any = lengths(matrix)
+        even, flat = matrix / column, trees.ravel(x)[0]
+        v = search(even, of)
+        g = even.T @ (v if tilt is None else v + tilt)
+        signs = np.where(of.zero, 0.0, np.sign(of.r))
+        along = max(float(np.max(np.abs(g), initial=0.0)), float(np.finfo(g.dtype).tiny))
+        moved, whole = (float(np.linalg.norm(each)) for each in (even @ (g / along), even.T @ signs))
+        return _told(
+            of,
+            v=v,
+            steps=float(np.sum(np.abs(flat) * np.abs(g) * column)),
+            slope=along * float((g / along) @ (g / along)) / moved if moved > 0 else 0.0,
+            left=float(np.linalg.norm(g)) / whole if whole > 0 else 0.0,
+            products=1,
+            seconds=time.perf_counter() - began,
+        )
 
 
 def _projected(even: np.ndarray, of: _Data) -> np.ndarray:
@@ -155,7 +141,7 @@ def _projected(even: np.ndarray, of: _Data) -> np.ndarray:
     zero, r = np.asarray(of.zero), np.asarray(of.r)
     kept, v = even[zero], np.where(zero, 0.0, np.sign(r))
     q, triangle = np.linalg.qr(kept)
-    left, values, right = np.linalg.svd(triangle)
+    left, values, right = svd(triangle)
     seen = values > len(values) * np.finfo(even.dtype).eps * np.max(values, initial=0.0)
     basis = (q @ left[:, : len(values)])[:, seen] / values[seen]
     for _ in range(_MOST_ROUNDS):
@@ -172,7 +158,9 @@ def _projected(even: np.ndarray, of: _Data) -> np.ndarray:
 def _in_metric(
     problem: Composite, x: Tree, tol: Array | float, budget: Array | int
 ) -> tuple[_Data, Array, Array, Array, Array, Array]:
-    of = _split(problem, x, tol)
+    z = problem.measure(x)
+    r, value = problem.penalty.residuals(z).ravel(), problem.penalty.value(z)
+    of = _split(r, value, data(problem, x), problem.penalty.tilt, tol)
     products, precondition = problem.linearised(x), problem.map.preconditioner(x)
     fixed = jnp.where(of.zero, 0.0, jnp.sign(of.r))
     most = _IN_METRIC if problem.map.has(GRAM_PINV) else _WITHOUT

@@ -13,6 +13,7 @@ from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.formed import Formed
 from gnpolyak.solve.certificate import certify
 from gnpolyak.solve.loop import Run, is_lower, no_worse
 from gnpolyak.solve.result import Result
@@ -43,7 +44,7 @@ def proves(problem: Composite, rule: Target, x: Tree) -> Callable[[float, float]
     bound, tol = float(rule.stated()), float(rule.tol)
     if not problem.penalty.has(RESIDUALS):
         return lambda value, first: value - bound <= tol * (first - bound)
-    b = np.asarray(_data(problem, x))
+    b = Formed(problem, trees.on_host(x)).data if forms_jacobian(problem, x) else np.asarray(_data(problem, x))
     allowed = tol * b.size * _typical(b)
     return lambda value, first: value - bound <= allowed
 
@@ -119,6 +120,9 @@ def _places(problem: Composite, residuals: np.ndarray) -> np.ndarray:
 
 def residuals_and_data(run: Run, res: Result) -> tuple[np.ndarray, np.ndarray]:
     """b − A(c(x)) and b, flat."""
+    if forms_jacobian(run.given, res.x):
+        formed = Formed(run.given, trees.on_host(res.x))
+        return formed.seen(trees.on_host(res.x))[1], formed.data
     return np.asarray(_residuals(run.given, res.x)), np.asarray(_data(run.given, res.x))
 
 

@@ -1,102 +1,33 @@
-"""The only loop in the package: compiled chunks of steps, and between them everything a person may want."""
+"""The only loop in the package: chunks of steps, and between them everything a person may want."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.certificate import LEAST
+from gnpolyak.solve.chunks import LONGEST, Chunks
+from gnpolyak.solve.hosted import Hosted, is_hosted
 from gnpolyak.solve.result import History, Result
-from gnpolyak.steps.iteration import State, init, step
+from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
 
-# The most steps between two returns to the host, and the time a chunk should take: Ctrl-C and callbacks wait that long.
-_CHUNK = 1024
+# The time that a chunk should take: Ctrl-C and callbacks wait that long.
 _CHUNK_SECONDS = 0.1
 _FIRST_CHUNK = 8
-# The most oracle calls of a single step: an inner solve without a preconditioner, and the point it leads to.
-_LONGEST_STEP = 128
 # Values that differ by less, in units of rounding, are equal: each of some hundred steps may have added a few units.
 _ROUNDING = 1e4
-
-
-class _Trace(eqx.Module):
-    """What a chunk writes down of each of its oracle calls."""
-
-    value: Array
-    best: Array
-    step: Array
-    inner_iterations: Array
-
-
-@jax.jit
-def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: tuple[int, int]) -> State:
-    """`init`, compiled. `made` are the oracle calls made before, and the most there may be."""
-    return init(problem, method, target, x0, calls=made[0], limit=made[1])
-
-
-@jax.jit
-def _chunk(problem: Composite, method: Method, target: Target, state: State, limit: Array) -> tuple[State, _Trace]:
-    """Steps until `limit` oracle calls are made, the state stops, or too few calls are left for another step."""
-    places = jnp.arange(_CHUNK + _LONGEST_STEP)
-    blank = jnp.zeros(places.shape, state.point.value.dtype)
-    trace = _Trace(blank, blank, blank, jnp.zeros(places.shape, jnp.int32))
-    first = state.calls
-
-    def unfinished(carry: tuple[State, _Trace]) -> Array:
-        now, _ = carry
-        enough = now.limit - now.calls >= method.least_calls
-        return (now.status == Status.RUNNING) & (now.calls - first < limit) & enough
-
-    def iterate(carry: tuple[State, _Trace]) -> tuple[State, _Trace]:
-        before, trace = carry
-        now, info = step(problem, method, target, before)
-        last = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
-        if method.least_calls == 1:
-            # One row; where no call was made there is none, and what is written is written over.
-            return now, jax.tree.map(lambda column, entry: column.at[before.calls - first].set(entry), trace, last)
-        # The products that led to a point are calls too: they have rows of their own, with the value before.
-        rest = _Trace(before.point.value, before.best.value, info.step, info.inner_iterations)
-        ours = (places >= before.calls - first) & (places < now.calls - first)
-        newest = places == now.calls - first - 1
-
-        def write(column: Array, entry: Array, final: Array) -> Array:
-            return jnp.where(ours, jnp.where(newest, final, entry), column)
-
-        return now, jax.tree.map(write, trace, rest, last)
-
-    return lax.while_loop(unfinished, iterate, (state, trace))
-
-
-# What was compiled lately, by structure and shapes: to ask JAX itself takes milliseconds.
-_compiled: OrderedDict[Any, None] = OrderedDict()
-_MOST_KNOWN = 256
-
-
-def _known(begin: tuple[Any, ...]) -> bool:
-    """Whether these arguments were compiled for before; they will be."""
-    leaves, structure = jax.tree.flatten(begin)
-    key = structure, tuple((np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in leaves)
-    known = key in _compiled
-    _compiled[key] = None
-    _compiled.move_to_end(key)
-    while len(_compiled) > _MOST_KNOWN:
-        _compiled.popitem(last=False)
-    return known
 
 
 @dataclass(frozen=True)
@@ -138,6 +69,7 @@ class Run:
     """Whether a value, beside the first one, is so near the lower bound that nothing else needs to be said."""
     method: Method | None = None
     """The method of the last stage."""
+    _hosted: Hosted | None = None
 
     def through(self, stages: Sequence[tuple[Method, Target]], x: Tree) -> Result:
         """Run the stages one after the other, each from the best point so far, and return the last one's result."""
@@ -181,26 +113,21 @@ class Run:
         return state, status
 
     def _begin(self, method: Method, target: Target, x: Tree) -> State:
-        new = self._compile(method, target, x)
-        began = time.perf_counter()
-        state = jax.block_until_ready(_start(self.problem, method, target, x, self._made))
-        self.seconds += time.perf_counter() - began
-        if new:
-            # No step at all: what the first call of a program takes beside its steps is not to be the clock's either.
-            jax.block_until_ready(_chunk(self.problem, method, target, state, 0))
+        state, elapsed = self._runner(method, target, x).begin(method, target, x, self._made)
+        self.seconds += elapsed
         self.calls += 1
         value = float(state.point.value)
         self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
         return state
 
-    def _compile(self, method: Method, target: Target, x: Tree) -> bool:
-        """Compile what a stage runs, so that the clock need not include that; tell whether it was new."""
-        begin = (self.problem, method, target, x, self._made)
-        if _known(begin):
-            return False
-        _start.lower(*begin).compile()
-        _chunk.lower(self.problem, method, target, _start.eval_shape(*begin), 0).compile()
-        return True
+    def _runner(self, method: Method, target: Target, x: Tree) -> Chunks | Hosted:
+        """What runs the steps of a stage."""
+        return self.hosted(x) if is_hosted(self.problem, method, target, x) else Chunks(self.problem)
+
+    def hosted(self, x: Tree) -> Hosted:
+        """The problem on the host, made once."""
+        self._hosted = self._hosted or Hosted(self.problem, x)
+        return self._hosted
 
     @property
     def _made(self) -> tuple[int, int]:
@@ -208,14 +135,11 @@ class Run:
         return self.calls, self.limits.calls
 
     def _advance(self, method: Method, target: Target, state: State, length: int) -> tuple[int, float, State]:
-        began = time.perf_counter()
-        state, trace = jax.block_until_ready(_chunk(self.problem, method, target, state, length))
-        elapsed = time.perf_counter() - began
-        taken = int(state.calls) - self.calls
+        state, columns, elapsed = self._runner(method, target, state.point.x).advance(method, target, state, length)
+        taken = columns.shape[1]
         marks = self.seconds + elapsed * np.arange(1, taken + 1) / max(taken, 1)
-        columns = (trace.value, trace.best, trace.step, trace.inner_iterations)
         if taken:  # None are made where the first direction cannot be followed.
-            self.rows.append(np.array([*(np.asarray(column, np.float64)[:taken] for column in columns), marks]))
+            self.rows.append(np.array([*columns, marks]))
         self.seconds += elapsed
         self.calls += taken
         return taken, elapsed, state
@@ -296,4 +220,4 @@ def _next_length(taken: int, elapsed: float, left: float) -> int:
     """The chunk that should take a tenth of a second, or what is left of the time limit."""
     pace = elapsed / max(taken, 1)
     wanted = min(_CHUNK_SECONDS, max(left, 0.0)) / max(pace, 1e-9)
-    return int(np.clip(wanted, 1, min(_CHUNK, 4 * max(taken, _FIRST_CHUNK))))
+    return int(np.clip(wanted, 1, min(LONGEST, 4 * max(taken, _FIRST_CHUNK))))

@@ -119,7 +119,7 @@ def minimize(
     grows = x0 is None and rank == "auto" and not walks
     x0 = start(problem, rank) if x0 is None else x0
     given, x, dtype = _checked_start(problem, chosen, x0)
-    convert = _identity if arrays.is_jax(x0) else arrays.to_numpy
+    convert = arrays.to_jax if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype):
         solved = given.whitened() if chosen.assisted else given
         chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
@@ -174,10 +174,6 @@ def _done(run: Run, res: Result) -> bool:
 def _better(run: Run, again: Result, res: Result) -> Result:
     """What a second way found, if that is a success or a lower value."""
     return run.so_far(again if again.success or is_lower(again.value, res.value) else res)
-
-
-def _identity(tree: Tree) -> Tree:
-    return tree
 
 
 def _check_problem(problem: Any) -> None:

@@ -16,10 +16,12 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.formed import Formed
 from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
-from gnpolyak.steps.weighted import jacobian
+from gnpolyak.steps.weighted import lengths
 from gnpolyak.steps.weights import TUKEY
 
 # The relative tolerance of a system for a direction: standard errors are not asked for to more digits.
@@ -45,50 +47,50 @@ class Uncertainty:
             )
         dtype = arrays.working_dtype(self.x)
         with arrays.computing_in(dtype):
-            x = jax.tree.map(jnp.asarray, self.x)
             if along is None:
-                return np.asarray(_whole(self.problem, x, self.sigma))
+                return _whole(self.problem, trees.on_host(self.x), self.sigma)
+            x = jax.tree.map(jnp.asarray, self.x)
             directions = [arrays.cast(arrays.as_variable(d), dtype) for d in along]
             solved = [_solved(self.problem, x, d, self.sigma) for d in directions]
             return np.array([[float(trees.dot(d, s)) for s in solved] for d in directions])
 
     def standard_errors(self) -> Tree:
         """The standard deviation of each variable, in the shape of x."""
-        _, unravel = trees.ravel(jax.tree.map(np.asarray, self.x))
-        deviations = np.sqrt(np.maximum(np.diag(self.covariance()), 0.0))
-        with arrays.precise(True):
-            return jax.tree.map(np.array, unravel(jnp.asarray(deviations)))
+        _, unravel = trees.ravel(trees.on_host(self.x))
+        deviations: Any = np.sqrt(np.maximum(np.diag(self.covariance()), 0.0))
+        return jax.tree.map(np.array, unravel(deviations))
 
 
-def _influence(problem: Composite, x: Tree, sigma: float) -> tuple[Array, Array]:
+def _influence(r: Array, variables: int, sigma: float) -> tuple[Array, Array]:
     """Which data count as good, and τ²."""
-    r = problem.penalty.residuals(problem.measure(x)).ravel()
-    u = jnp.minimum(jnp.abs(r) / (TUKEY * sigma), 1.0)
+    xp = namespace(r)
+    u = xp.minimum(xp.abs(r) / (TUKEY * sigma), 1.0)
     good = u < 1
     psi, slope = r * (1 - u * u) ** 2, (1 - u * u) * (1 - 5 * u * u)
-    count = jnp.sum(good)
-    mean = jnp.sum(jnp.where(good, slope, 0.0)) / count
-    spare = jnp.maximum(count - trees.size(x), 1)
-    return good, jnp.sum(jnp.where(good, psi, 0.0) ** 2) / spare / mean**2
+    count = xp.sum(good)
+    mean = xp.sum(xp.where(good, slope, 0.0)) / count
+    spare = xp.maximum(count - variables, 1)
+    return good, xp.sum(xp.where(good, psi, 0.0) ** 2) / spare / mean**2
 
 
-@jax.jit
-def _whole(problem: Composite, x: Tree, sigma: float) -> Array:
-    matrix, _ = jacobian(problem, x)
-    good, scale = _influence(problem, x, sigma)
-    kept = jnp.where(good[:, None], matrix, 0.0)
-    column = jnp.linalg.norm(kept, axis=0)
-    column = jnp.where(column > 0, column, 1.0)
-    values, vectors = jnp.linalg.eigh((kept / column).T @ (kept / column))
-    seen = values > matrix.shape[1] * jnp.finfo(matrix.dtype).eps * jnp.max(values)
-    inverse = (vectors * jnp.where(seen, 1.0 / jnp.where(seen, values, 1.0), 0.0)) @ vectors.T
-    return scale * inverse / jnp.outer(column, column)
+def _whole(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
+    """All of the covariance; on the host, where nothing but the model is compiled."""
+    formed = Formed(problem, x)
+    matrix: Any = formed.matrix(x)
+    good, scale = _influence(formed.seen(x)[1], trees.size(x), sigma)
+    kept: Any = np.where(good[:, None], matrix, 0.0)
+    column: Any = lengths(kept)
+    values, vectors = np.linalg.eigh((kept / column).T @ (kept / column))
+    seen = values > matrix.shape[1] * np.finfo(matrix.dtype).eps * np.max(values)
+    inverse = (vectors * np.where(seen, 1.0 / np.where(seen, values, 1.0), 0.0)) @ vectors.T
+    return scale * inverse / np.outer(column, column)
 
 
 @jax.jit
 def _solved(problem: Composite, x: Tree, direction: Tree, sigma: float) -> Tree:
     """τ² (JᵀAᵀAJ)†d, by conjugate gradients in the metric of the map."""
-    good, scale = _influence(problem, x, sigma)
+    r = problem.penalty.residuals(problem.measure(x)).ravel()
+    good, scale = _influence(r, trees.size(x), sigma)
     product, kept = problem.linearised(x).product, good.astype(scale.dtype)
     solution, _ = jax.scipy.sparse.linalg.cg(
         lambda z: product(z, kept)[1], direction, tol=_TOLERANCE, M=problem.map.preconditioner(x)

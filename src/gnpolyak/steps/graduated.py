@@ -10,13 +10,15 @@ Nothing is proved about it here; what it does was measured. Every constant has i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import cond, namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite, Point
@@ -94,18 +96,20 @@ class Graduated(Method):
         return residuals_at(problem, x)
 
     def init(self, problem: Composite, start: Point, seen: Seen) -> Graduation:
+        xp = namespace(seen.r)
         rounding = _rounding(problem, start.x)
-        size, dtype = jnp.abs(seen.r), seen.r.dtype
+        size, dtype = xp.abs(seen.r), seen.r.dtype
         # With more than half of the data fitted already, the scale is that of the others.
-        scale = MAD * median_above(jnp.where(jnp.isfinite(size), size, 0.0), rounding)
-        no, unknown = jnp.asarray(False), jnp.asarray(-1.0, dtype)
-        status = jnp.where(scale > 0, Status.RUNNING, Status.UNCERTIFIED)
-        blank = Trial(*(jnp.zeros((), dtype) for _ in range(4)))
-        width = Width(jnp.maximum(scale, rounding), no)
-        size, none = jnp.asarray(jnp.inf, dtype), jnp.zeros((), jnp.int32)
-        return Graduation(seen, width, unknown, no, no, size, rounding, none, jnp.asarray(status, jnp.int32), blank)
+        scale = MAD * median_above(xp.where(xp.isfinite(size), size, 0.0), rounding)
+        no, unknown = xp.asarray(False), xp.asarray(-1.0, dtype)
+        status = xp.where(scale > 0, Status.RUNNING, Status.UNCERTIFIED)
+        blank = Trial(*(xp.zeros((), dtype) for _ in range(4)))
+        width = Width(xp.maximum(scale, rounding), no)
+        size, none = xp.asarray(xp.inf, dtype), xp.zeros((), jnp.int32)
+        return Graduation(seen, width, unknown, no, no, size, rounding, none, xp.asarray(status, jnp.int32), blank)
 
     def propose(self, problem: Composite, point: Point, memory: Graduation, outlook: Outlook) -> Proposal:
+        xp = namespace(memory.seen.r)
         w = memory.width.weights(memory.seen.r)
         system = Weighted(memory.seen.r, memory.seen.kept, w, memory.damping, memory.apart)
         if forms_jacobian(problem, point.x):
@@ -114,11 +118,11 @@ class Graduated(Method):
             z, trial, products = conjugate_gradient(problem, point.x, system, outlook.budget - 1)
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, z),
-            memory=eqx.tree_at(lambda m: m.trial, memory, trial),
-            step=jnp.ones((), memory.seen.r.dtype),
+            memory=replace(memory, trial=trial),
+            step=xp.ones((), memory.seen.r.dtype),
             inner_iterations=products,
-            residual=jnp.zeros((), memory.seen.r.dtype),
-            solved=jnp.asarray(True),
+            residual=xp.zeros((), memory.seen.r.dtype),
+            solved=xp.asarray(True),
             products=products,
         )
 
@@ -140,39 +144,36 @@ def _rounding(problem: Composite, x: Tree) -> Array:
 
 def _judged(memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation, Array]:
     """The memory after a trial, and whether the trial was accepted."""
-    trial, eps = memory.trial, jnp.finfo(seen.r.dtype).eps
+    trial, eps, xp = memory.trial, float(jnp.finfo(seen.r.dtype).eps), namespace(seen.r)
     actual, before = memory.width.fall(memory.seen.r, seen.r)
-    finite = jnp.all(jnp.isfinite(seen.r)) & jnp.isfinite(trial.predicted)
+    finite = xp.all(xp.isfinite(seen.r)) & xp.isfinite(trial.predicted)
     accepted = finite & (actual > 0)
     # The model itself promises no more than rounding.
     spent = finite & (trial.predicted <= 8 * eps * before)
     gain = ratio(actual, trial.predicted)
-    eased = trial.damping * jnp.maximum(0.1, 1 - (2 * jnp.minimum(gain, 1.0) - 1) ** 3)
+    eased = trial.damping * xp.maximum(0.1, 1 - (2 * xp.minimum(gain, 1.0) - 1) ** 3)
     # A refused step is halved along itself.
-    raised = jnp.maximum(4 * trial.damping, trial.bending)
+    raised = xp.maximum(4 * trial.damping, trial.bending)
     delta = memory.width.delta
     share = min(1.0, (variables / seen.r.size) ** 0.5)
     # A step that is short because it was damped or refused proves nothing.
     free = accepted & (trial.damping <= _TENTH * trial.bending)
-    tight = finite & ((free & (trial.moved <= _TENTH * share * delta)) | (trial.moved <= jnp.sqrt(eps) * delta) | spent)
+    tight = finite & ((free & (trial.moved <= _TENTH * share * delta)) | (trial.moved <= eps**0.5 * delta) | spent)
     close = (accepted & (trial.moved <= _CLOSE * delta) & (gain > 0.25)) | tight
     # Refused with residuals at rounding: there is no more to be had.
     exhausted = memory.width.redescending & ~accepted & (memory.size <= ROUNDING / 8 * memory.rounding)
     creeping = memory.stay + 1 >= _MOST_TRIALS
-    ended = jnp.where(exhausted, Status.UNCERTIFIED, jnp.where(creeping, Status.STALLED, memory.status))
-    moved = eqx.tree_at(
-        lambda m: (m.seen, m.damping, m.stay, m.status),
+    ended = xp.where(exhausted, Status.UNCERTIFIED, xp.where(creeping, Status.STALLED, memory.status))
+    moved = replace(
         memory,
-        (
-            trees.select(accepted, seen, memory.seen),
-            jnp.where(accepted, eased, raised),
-            memory.stay + 1,
-            ended.astype(jnp.int32),
-        ),
+        seen=trees.select(accepted, seen, memory.seen),
+        damping=xp.where(accepted, eased, raised),
+        stay=memory.stay + 1,
+        status=ended.astype(jnp.int32),
     )
     held = ~accepted & (trial.damping > trial.bending) & ~spent
-    explained = jnp.where(free, trial.moved, jnp.inf)
-    judged = lax.cond(
+    explained = xp.where(free, trial.moved, xp.inf)
+    judged = cond(
         close & ~exhausted,
         lambda: _levelled(moved, variables, tight=tight, held=held, explained=explained),
         lambda: moved,
@@ -182,13 +183,14 @@ def _judged(memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation,
 
 def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, explained: Array) -> Graduation:
     """The memory at the end of a level: the next width, or the end of the solve."""
-    a, width, rounding = jnp.abs(memory.seen.r), memory.width, memory.rounding
+    xp = namespace(memory.seen.r)
+    a, width, rounding = xp.abs(memory.seen.r), memory.width, memory.rounding
     delta = width.delta
     w = width.weights(memory.seen.r)
-    size = jnp.sqrt(ratio(jnp.sum(w * jnp.where(w > 0, a, 0.0) ** 2), jnp.sum(w)))
+    size = xp.sqrt(ratio(xp.sum(w * xp.where(w > 0, a, 0.0) ** 2), xp.sum(w)))
     inside = a <= TUKEY * delta
-    core, good = jnp.sum(a <= delta), jnp.sum(inside)
-    top = jnp.max(jnp.where(inside, a, 0.0))
+    core, good = xp.sum(a <= delta), xp.sum(inside)
+    top = xp.max(xp.where(inside, a, 0.0))
     scale = MAD * median(a)
     bulk = scale <= delta
     # Nothing between δ/2 and 4.685 δ: good and bad are apart, and δ may follow the good.
@@ -205,14 +207,14 @@ def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, 
     recovered = memory.noisy & tight & (scale <= delta / (2 * _HOLD * freedom))
     finished = memory.noisy & tight & ~recovered
     sigma = _HOLD * freedom * MAD * median(a, a <= TUKEY * scale)
-    graduated = jnp.where(gap, top, jnp.where(bulk, delta / 2, jnp.where(noise, sigma, delta)))
-    held_at = jnp.where(recovered, delta / 2, delta)
-    ended = jnp.where(held, Status.STALLED, Status.NOISE)
-    status = jnp.where(exact, Status.UNCERTIFIED, jnp.where(finished, ended, Status.RUNNING))
+    graduated = xp.where(gap, top, xp.where(bulk, delta / 2, xp.where(noise, sigma, delta)))
+    held_at = xp.where(recovered, delta / 2, delta)
+    ended = xp.where(held, Status.STALLED, Status.NOISE)
+    status = xp.where(exact, Status.UNCERTIFIED, xp.where(finished, ended, Status.RUNNING))
     return Graduation(
         seen=memory.seen,
         width=Width(
-            jnp.maximum(jnp.where(memory.noisy, held_at, graduated), rounding),
+            xp.maximum(xp.where(memory.noisy, held_at, graduated), rounding),
             width.redescending | gap | noise | settled,
         ),
         damping=memory.damping,
@@ -220,7 +222,7 @@ def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, 
         apart=gap,
         size=size,
         rounding=rounding,
-        stay=jnp.zeros((), jnp.int32),
+        stay=xp.zeros((), jnp.int32),
         status=status.astype(jnp.int32),
         trial=memory.trial,
     )

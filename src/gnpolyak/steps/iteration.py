@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import cond, namespace
 from gnpolyak.base.numbers import COUNTABLE
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
@@ -82,16 +85,17 @@ def init(
     """
     method, target = _suited(problem, method, target, x0)
     start, seen = method.evaluate(problem, x0)
+    xp = namespace(start)
     state = State(
         point=start,
         best=start,
         aim=target.init(start),
         memory=method.init(problem, start, seen),
         first_gap=_first_gap(problem, start.value - target.stated()),
-        calls=jnp.asarray(calls, jnp.int32) + 1,
-        limit=jnp.asarray(limit, jnp.int32),
-        idle=jnp.zeros((), jnp.int32),
-        status=jnp.zeros((), jnp.int32),
+        calls=xp.asarray(calls, jnp.int32) + 1,
+        limit=xp.asarray(limit, jnp.int32),
+        idle=xp.zeros((), jnp.int32),
+        status=xp.zeros((), jnp.int32),
     )
     return _with_status(state, _judge(problem, method, target, state))
 
@@ -101,8 +105,9 @@ def _first_gap(problem: Composite, gap: Array) -> Array:
 
     One of a start that is beyond all bounds would make a success of anything; the size of the data stands in for it.
     """
-    scale = jnp.asarray(problem.penalty.scale(), gap.dtype)
-    return jnp.where((scale > 0) & (gap > _DIVERGENCE * scale), scale, gap)
+    xp = namespace(gap)
+    scale = xp.asarray(problem.penalty.scale(), gap.dtype)
+    return xp.where((scale > 0) & (gap > _DIVERGENCE * scale), scale, gap)
 
 
 def step(problem: Composite, method: Method, target: Target, state: State) -> tuple[State, Info]:
@@ -125,10 +130,10 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     info : Info
     """
     method, target = _suited(problem, method, target, state.point.x)
-    gap = jnp.maximum(state.point.value - target.level(state.aim), 0.0)
+    gap = namespace(state).maximum(state.point.value - target.level(state.aim), 0.0)
     outlook = Outlook(gap, target.fraction, state.limit - state.calls)
     proposal = method.propose(problem, state.point, state.memory, outlook)
-    return lax.cond(
+    return cond(
         (state.status == Status.RUNNING) & proposal.solved,
         lambda: _advance(problem, method, target, state, proposal),
         lambda: _retreat(target, state, proposal),
@@ -143,12 +148,13 @@ def _suited(problem: Composite, method: Method, target: Target, x: Tree) -> tupl
 
 def _retreat(target: Target, state: State, proposal: Proposal) -> tuple[State, Info]:
     """Without a usable proposal: let a rule that recovers go back to the best point, else stop. No oracle call."""
-    info = Info(state.point.value, jnp.zeros_like(proposal.step), proposal.inner_iterations, proposal.residual)
+    xp = namespace(state)
+    info = Info(state.point.value, xp.zeros_like(proposal.step), proposal.inner_iterations, proposal.residual)
     running = state.status == Status.RUNNING
-    failed = _with_status(state, jnp.where(running, Status.LINEAR_SOLVE_FAILED, state.status))
+    failed = _with_status(state, xp.where(running, Status.LINEAR_SOLVE_FAILED, state.status))
     if not target.recovers:
         return failed, info
-    lost = eqx.tree_at(lambda p: p.value, state.point, jnp.full_like(state.point.value, jnp.nan))
+    lost = eqx.tree_at(lambda p: p.value, state.point, xp.full_like(state.point.value, jnp.nan))
     aim, onward = target.advance(state.aim, lost, state.best)
     back = eqx.tree_at(lambda s: (s.aim, s.point), state, (aim, onward))
     elsewhere = ~trees.equal(state.point.x, state.best.x)
@@ -173,7 +179,7 @@ def _advance(
         first_gap=state.first_gap,
         calls=state.calls + 1 + proposal.products,
         limit=state.limit,
-        idle=jnp.where(improved, 0, state.idle + 1),
+        idle=namespace(state).where(improved, 0, state.idle + 1),
         status=state.status,
     )
     stuck = trees.equal(proposal.x, state.point.x)
@@ -187,12 +193,13 @@ def _is_better(problem: Composite, method: Method, point: Point, onward: Point, 
     Only a number may: −inf would compare as smaller than everything, and no model means it. Where the values are equal
     to rounding, which outliers of 1e20 make them everywhere, a method that leads knows better than they do.
     """
-    lower = (point.value < best.value) & jnp.isfinite(point.value)
+    xp = namespace(point)
+    lower = (point.value < best.value) & xp.isfinite(point.value)
     if not method.leads:
         return lower
-    scale = jnp.maximum(problem.penalty.scale(), jnp.abs(best.value))
+    scale = xp.maximum(problem.penalty.scale(), xp.abs(best.value))
     equal = point.value <= best.value + _ROUNDING * float(jnp.finfo(scale.dtype).eps) * scale
-    return lower | (equal & jnp.isfinite(point.value) & trees.equal(onward.x, point.x))
+    return lower | (equal & xp.isfinite(point.value) & trees.equal(onward.x, point.x))
 
 
 def _judge(problem: Composite, method: Method, target: Target, state: State, stuck: Array | bool = False) -> Array:
@@ -226,15 +233,15 @@ def _judge(problem: Composite, method: Method, target: Target, state: State, stu
 
 def _judge_led(problem: Composite, method: Method, target: Target, state: State) -> Array:
     """The status of a state that the method leads: its own verdict, unless the value settles the matter."""
-    value, stated = state.best.value, target.stated()
-    rounding = _ROUNDING * float(jnp.finfo(value.dtype).eps) * jnp.maximum(problem.penalty.scale(), jnp.abs(value))
+    value, stated, xp = state.best.value, target.stated(), namespace(state)
+    rounding = _ROUNDING * float(jnp.finfo(value.dtype).eps) * xp.maximum(problem.penalty.scale(), xp.abs(value))
     allowed = target.tol * state.first_gap if target.exact else 0.0
-    verdict = jnp.asarray(method.verdict(state.memory), jnp.int32)
-    below, reached = value < stated - jnp.maximum(allowed, rounding), value - stated <= allowed
-    status = jnp.where(reached, jnp.asarray(Status.TARGET_REACHED, jnp.int32), verdict)
-    status = jnp.where(below, jnp.asarray(Status.BELOW_TARGET, jnp.int32), status)
-    return jnp.where(jnp.isfinite(value), status, jnp.asarray(Status.NON_FINITE, jnp.int32))
+    verdict = xp.asarray(method.verdict(state.memory), jnp.int32)
+    below, reached = value < stated - xp.maximum(allowed, rounding), value - stated <= allowed
+    status = xp.where(reached, xp.asarray(Status.TARGET_REACHED, jnp.int32), verdict)
+    status = xp.where(below, xp.asarray(Status.BELOW_TARGET, jnp.int32), status)
+    return xp.where(xp.isfinite(value), status, xp.asarray(Status.NON_FINITE, jnp.int32))
 
 
 def _with_status(state: State, status: Array) -> State:
-    return eqx.tree_at(lambda s: s.status, state, jnp.asarray(status, jnp.int32))
+    return replace(state, status=namespace(state, status).asarray(status, jnp.int32))

@@ -9,14 +9,15 @@ where the proximal term is there only while steps are refused. For AJ that is fo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import cholesky_solver, namespace, svd, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite, Point
@@ -56,66 +57,66 @@ def least_absolute(
     Columns are turned orthonormal first, so that the condition of the matrix does not enter the iteration. Directions
     that the matrix does not see stay where they are.
     """
-    eps = jnp.finfo(r.dtype).eps
+    xp, eps = namespace(matrix, r), float(jnp.finfo(r.dtype).eps)
     column = lengths(matrix)
-    q, triangle = jnp.linalg.qr(matrix / column)
+    q, triangle = xp.linalg.qr(matrix / column)
     # Without pivots a dependent column leaves a direction in q that is none of the matrix; those of R are all of it.
-    left, values, right = jnp.linalg.svd(triangle)
+    left, values, right = svd(triangle)
     seen = values > len(values) * eps * values[0]
-    q = q @ jnp.where(seen, left, 0.0)
-    back = right.T * jnp.where(seen, 1 / jnp.where(seen, values, 1.0), 0.0)
-    unit = median(jnp.abs(r), r != 0)
-    unit = jnp.where(unit > 0, unit, 1.0)
+    q = q @ xp.where(seen, left, 0.0)
+    back = right.T * xp.where(seen, 1 / xp.where(seen, values, 1.0), 0.0)
+    unit = median(xp.abs(r), r != 0)
+    unit = xp.where(unit > 0, unit, 1.0)
     # A far datum pulls by its sign alone: some thousand medians away is as good as 1e20.
-    c = jnp.clip(r / unit, -(eps**-0.25), eps**-0.25)
+    c = xp.clip(r / unit, -(eps**-0.25), eps**-0.25)
     kernel = prox * unit * back.T @ back
-    pull = jnp.zeros(q.shape[1], r.dtype) if tilt is None else tilt * jnp.sum(q, axis=0)
+    pull = xp.zeros(q.shape[1], r.dtype) if tilt is None else tilt * xp.sum(q, axis=0)
     start = q.T @ c
     rest = c - q @ start
-    lift = jnp.mean(jnp.abs(rest)) + eps
+    lift = xp.mean(xp.abs(rest)) + eps
     first = _Interior(
         start,
-        jnp.zeros_like(c),
-        jnp.maximum(rest, 0.0) + lift,
-        jnp.maximum(-rest, 0.0) + lift,
-        jnp.zeros((), jnp.int32),
-        jnp.asarray(True),
+        xp.zeros_like(c),
+        xp.maximum(rest, 0.0) + lift,
+        xp.maximum(-rest, 0.0) + lift,
+        xp.zeros((), jnp.int32),
+        xp.asarray(True),
     )
 
     def iterate(s: _Interior) -> _Interior:
         moved = _newton(q, c, kernel, pull, s)
         gap = moved.p @ (1 - moved.v) + moved.o @ (1 + moved.v)
-        left = (gap > _GAP * jnp.sum(jnp.abs(c - q @ moved.z))) & (gap > 8 * r.size * eps)
-        return eqx.tree_at(lambda t: t.going, moved, moved.going & left)
+        left = (gap > _GAP * xp.sum(xp.abs(c - q @ moved.z))) & (gap > 8 * r.size * eps)
+        return replace(moved, going=moved.going & left)
 
-    end = lax.while_loop(lambda s: s.going & (s.steps < _MOST_STEPS), iterate, first)
+    end = while_loop(lambda s: s.going & (s.steps < _MOST_STEPS), iterate, first)
     return (back @ end.z) * unit / column, end.v
 
 
 def _newton(q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) -> _Interior:
     """A predictor and a corrector step (Mehrotra) towards p(1 − v) = o(1 + v) = 0, with Qᵀv = −pull."""
     z, v, p, o = state.z, state.v, state.p, state.o
-    n, eps = len(z), jnp.finfo(c.dtype).eps
+    xp, n, eps = namespace(c), len(z), float(jnp.finfo(c.dtype).eps)
     s, u = 1 - v, 1 + v
     d = 1 / (p / s + o / u)
     system = (q.T * d) @ q + kernel
-    scale = jnp.sqrt(jnp.diag(system))
-    scale = jnp.where(scale > 0, scale, 1.0)
-    factor = jax.scipy.linalg.cho_factor(system / jnp.outer(scale, scale) + 4 * n * eps * jnp.eye(n, dtype=c.dtype))
+    scale = xp.sqrt(xp.diag(system))
+    scale = xp.where(scale > 0, scale, 1.0)
+    solve = cholesky_solver(system / xp.outer(scale, scale) + 4 * n * eps * xp.eye(n, dtype=c.dtype))
     infeasible, primal = q.T @ v + pull - kernel @ z, c - q @ z - p + o
 
     def direction(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
         target = primal - first / s + second / u
-        dz = jax.scipy.linalg.cho_solve(factor, (infeasible + q.T @ (d * target)) / scale) / scale
+        dz = solve((infeasible + q.T @ (d * target)) / scale) / scale
         dv = d * (target - q @ dz)
         return dz, dv, (first + p * dv) / s, (second - o * dv) / u
 
     def longest(dv: Array, dp: Array, do: Array) -> tuple[Array, Array]:
-        dual, first = jnp.minimum(_longest(s, -dv), _longest(u, dv)), jnp.minimum(_longest(p, dp), _longest(o, do))
+        dual, first = xp.minimum(_longest(s, -dv), _longest(u, dv)), xp.minimum(_longest(p, dp), _longest(o, do))
         # A quadratic term ties z and v to each other.
-        both = jnp.minimum(dual, first)
-        tied = jnp.any(kernel != 0)
-        return jnp.where(tied, both, dual), jnp.where(tied, both, first)
+        both = xp.minimum(dual, first)
+        tied = xp.any(kernel != 0)
+        return xp.where(tied, both, dual), xp.where(tied, both, first)
 
     mu = (p @ s + o @ u) / (2 * c.size)
     _, dv, dp, do = direction(-p * s, -o * u)
@@ -124,20 +125,22 @@ def _newton(q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) ->
     centre = (predicted / mu) ** 3 * mu
     dz, dv, dp, do = direction(centre - p * s + dp * dv, centre - o * u - do * dv)
     a, b = longest(dv, dp, do)
-    moved = _Interior(z + b * dz, v + a * dv, p + b * dp, o + b * do, state.steps + 1, jnp.asarray(True))
+    moved = _Interior(z + b * dz, v + a * dv, p + b * dp, o + b * do, state.steps + 1, xp.asarray(True))
     fine = trees.all_finite(moved.z, moved.v, moved.p, moved.o)
-    return trees.select(fine, moved, eqx.tree_at(lambda t: t.going, state, jnp.asarray(False)))
+    return trees.select(fine, moved, replace(state, going=xp.asarray(False)))
 
 
 def _longest(x: Array, dx: Array) -> Array:
     """The length at which x + t·dx is nearly zero, at most 1."""
-    return jnp.minimum(1.0, _SHORT * jnp.min(jnp.where(dx < 0, -x / jnp.where(dx < 0, dx, -1.0), jnp.inf)))
+    xp = namespace(x, dx)
+    return xp.minimum(1.0, _SHORT * xp.min(xp.where(dx < 0, -x / xp.where(dx < 0, dx, -1.0), xp.inf)))
 
 
 def _fall(r: Array, s: Array, tilt: Array | None) -> Array:
     """By how much the penalty of the residuals s is less than that of r."""
-    sizes = jnp.sum(jnp.abs(r) - jnp.abs(s))
-    return sizes if tilt is None else sizes + tilt * jnp.sum(r - s)
+    xp = namespace(r, s)
+    sizes = xp.sum(xp.abs(r) - xp.abs(s))
+    return sizes if tilt is None else sizes + tilt * xp.sum(r - s)
 
 
 class _Descent(eqx.Module):
@@ -169,44 +172,47 @@ class LeastAbsolute(Method):
         return point, seen.r
 
     def init(self, problem: Composite, start: Point, seen: Array) -> _Descent:
-        zero = jnp.zeros((), seen.dtype)
-        none = jnp.zeros((), jnp.int32)
+        xp = namespace(seen)
+        zero = xp.zeros((), seen.dtype)
+        none = xp.zeros((), jnp.int32)
         return _Descent(seen, zero, zero, zero, none, none)
 
     def propose(self, problem: Composite, point: Point, memory: _Descent, outlook: Outlook) -> Proposal:
         matrix, unravel = jacobian(problem, point.x)
+        xp = namespace(matrix)
         tilt = problem.penalty.tilt
         z, _ = least_absolute(matrix, memory.r, memory.prox, tilt)
         promise = _fall(memory.r, memory.r - matrix @ z, tilt)
-        length = jnp.sum(jnp.sum(matrix * matrix, axis=0) * z * z)
+        length = xp.sum(xp.sum(matrix * matrix, axis=0) * z * z)
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, unravel(z)),
-            memory=eqx.tree_at(lambda m: (m.promise, m.length), memory, (promise, length)),
-            step=jnp.ones((), promise.dtype),
-            inner_iterations=jnp.ones((), jnp.int32),
-            residual=jnp.zeros((), promise.dtype),
-            solved=jnp.asarray(True),
-            products=jnp.ones((), jnp.int32),
+            memory=replace(memory, promise=promise, length=length),
+            step=xp.ones((), promise.dtype),
+            inner_iterations=xp.ones((), jnp.int32),
+            residual=xp.zeros((), promise.dtype),
+            solved=xp.asarray(True),
+            products=xp.ones((), jnp.int32),
         )
 
     def follow(
         self, problem: Composite, memory: _Descent, before: Point, point: Point, seen: Array
     ) -> tuple[_Descent, Point]:
-        value = jnp.sum(jnp.abs(memory.r))
+        xp = namespace(seen)
+        value = xp.sum(xp.abs(memory.r))
         fall = _fall(memory.r, seen, problem.penalty.tilt)
-        fall = jnp.where(jnp.all(jnp.isfinite(seen)), fall, -jnp.inf)
+        fall = xp.where(xp.all(xp.isfinite(seen)), fall, -xp.inf)
         done = (memory.promise <= _PROMISE * value) & (memory.prox <= 0)
         accepted = (fall >= 1e-4 * memory.promise) & (fall > 0) & ~done
         stuck = ~accepted & ~done & (memory.promise <= jnp.finfo(seen.dtype).eps * value)
         stuck = stuck | (memory.trials + 1 >= _MOST_TRIALS)
         # A refused step is answered with the term that costs what it promised; one that costs a hundredth is dropped.
-        raised = jnp.maximum(4 * memory.prox, 2 * ratio(memory.promise, memory.length))
+        raised = xp.maximum(4 * memory.prox, 2 * ratio(memory.promise, memory.length))
         idle = memory.prox * memory.length < 0.02 * memory.promise
-        eased = jnp.where(fall > 0.5 * memory.promise, jnp.where(idle, 0.0, memory.prox / 10), memory.prox)
-        ended = jnp.where(done, Status.UNCERTIFIED, jnp.where(stuck, Status.STALLED, Status.RUNNING))
+        eased = xp.where(fall > 0.5 * memory.promise, xp.where(idle, 0.0, memory.prox / 10), memory.prox)
+        ended = xp.where(done, Status.UNCERTIFIED, xp.where(stuck, Status.STALLED, Status.RUNNING))
         moved = _Descent(
-            r=jnp.where(accepted, seen, memory.r),
-            prox=jnp.where(accepted, eased, jnp.where(done, memory.prox, raised)),
+            r=xp.where(accepted, seen, memory.r),
+            prox=xp.where(accepted, eased, xp.where(done, memory.prox, raised)),
             promise=memory.promise,
             length=memory.length,
             trials=memory.trials + 1,

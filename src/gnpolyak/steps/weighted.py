@@ -11,9 +11,12 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import namespace, solve_triangular
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem import formed
 from gnpolyak.problem.capabilities import GRAM_PINV
 from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.problem.formed import Formed
 from gnpolyak.steps.linear import LARGEST_DENSE_JACOBIAN, LARGEST_DENSE_VARIABLE
 
 # The first step is cut only in directions whose curvature is a tenth of what the residual meets.
@@ -56,15 +59,18 @@ class Seen(eqx.Module):
     """What the products at the same point can use: see `Composite.measured`."""
 
 
-def residuals_at(problem: Composite, x: Tree) -> tuple[Point, Seen]:
+def residuals_at(problem: Composite | Formed, x: Tree) -> tuple[Point, Seen]:
     """A point without a subgradient, and its residuals."""
+    if isinstance(problem, Formed):
+        value, r = problem.seen(x)
+        return Point(x, value, None), Seen(r, None)
     z, kept = problem.measured(x)
     return Point(x, problem.penalty.value(z), None), Seen(problem.penalty.residuals(z).ravel(), kept)
 
 
-def forms_jacobian(problem: Composite, x: Tree) -> bool:
+def forms_jacobian(problem: Composite | Formed, x: Tree) -> bool:
     """Whether AJ is formed: where the map has no closed form, and AJ is small."""
-    return not problem.map.has(GRAM_PINV) and is_small(problem, x)
+    return isinstance(problem, Formed) or (not problem.map.has(GRAM_PINV) and is_small(problem, x))
 
 
 def is_small(problem: Composite, x: Tree) -> bool:
@@ -74,28 +80,29 @@ def is_small(problem: Composite, x: Tree) -> bool:
     return size <= LARGEST_DENSE_VARIABLE and size * rows <= LARGEST_DENSE_JACOBIAN
 
 
-def jacobian(problem: Composite, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+def jacobian(problem: Composite | Formed, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
     """AJ as a matrix, of the rows that the residuals are made of, and the way back from flat variables."""
-    flat, unravel = trees.ravel(x)
-    return jax.jacfwd(lambda u: problem.changes(unravel(u)))(flat), unravel
+    matrix: Any = problem.matrix(x) if isinstance(problem, Formed) else formed.jacobian(problem, x)
+    return matrix, trees.ravel(x)[1]
 
 
 def lengths(matrix: Array) -> Array:
     """The lengths of the columns, 1 for those that are zero; of any size, since no square leaves the range."""
-    largest = jnp.max(jnp.abs(matrix), axis=0, initial=0.0)
-    largest = jnp.where(largest > 0, largest, 1.0)
-    return largest * jnp.maximum(jnp.linalg.norm(matrix / largest, axis=0), 1.0)
+    xp = namespace(matrix)
+    largest = xp.max(xp.abs(matrix), axis=0, initial=0.0)
+    largest = xp.where(largest > 0, largest, 1.0)
+    return largest * xp.maximum(xp.linalg.norm(matrix / largest, axis=0), 1.0)
 
 
 def ratio(a: Array, b: Array) -> Array:
     """The quotient a/b for positive b, else 0."""
-    return jnp.where(b > 0, a / jnp.where(b > 0, b, 1.0), 0.0)
+    xp = namespace(a, b)
+    return xp.where(b > 0, a / xp.where(b > 0, b, 1.0), 0.0)
 
 
-def data(problem: Composite, x: Tree) -> Array:
-    """The data b, which are the residuals of measurements that are all zero."""
-    z = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0])
-    return problem.penalty.residuals(jnp.zeros(z.shape, z.dtype)).ravel()
+def data(problem: Composite | Formed, x: Tree) -> Any:
+    """The data b, flat."""
+    return problem.data if isinstance(problem, Formed) else formed.data(problem, x)
 
 
 class _CG(eqx.Module):
@@ -157,27 +164,29 @@ def conjugate_gradient(problem: Composite, x: Tree, system: Weighted, budget: Ar
     return end.z, _trial(system, w, end.image, bending, damping), end.products
 
 
-def dense(problem: Composite, x: Tree, system: Weighted) -> tuple[Tree, Trial, Array]:
+def dense(problem: Composite | Formed, x: Tree, system: Weighted) -> tuple[Tree, Trial, Array]:
     """QR of [√W AJ D⁻¹; √μ I] with columns of length 1: Marquardt's damping."""
     matrix, unravel = jacobian(problem, x)
+    xp = namespace(matrix)
     n = matrix.shape[1]
     w = system.w
-    weighted = jnp.sqrt(w)[:, None] * matrix
+    weighted = xp.sqrt(w)[:, None] * matrix
     column = lengths(weighted)
-    damping = jnp.where(system.damping < 0, _DAMPING, system.damping)
+    damping = xp.where(system.damping < 0, _DAMPING, system.damping)
     # Directions that the data do not see stay where they are.
-    damping = jnp.maximum(damping, n * jnp.finfo(matrix.dtype).eps)
+    damping = xp.maximum(damping, n * jnp.finfo(matrix.dtype).eps)
     # The right-hand side is one more column, so that Q is never formed.
-    top = jnp.concatenate([weighted / column, (jnp.sqrt(w) * system.r)[:, None]], axis=1)
-    below = jnp.sqrt(damping) * jnp.eye(n, n + 1, dtype=matrix.dtype)
-    triangle = jnp.linalg.qr(jnp.concatenate([top, below]), mode="r")
-    y = jax.scipy.linalg.solve_triangular(triangle[:n, :n], triangle[:n, n])
+    top = xp.concatenate([weighted / column, (xp.sqrt(w) * system.r)[:, None]], axis=1)
+    below = xp.sqrt(damping) * xp.eye(n, n + 1, dtype=matrix.dtype)
+    triangle = xp.linalg.qr(xp.concatenate([top, below]), mode="r")
+    y = solve_triangular(triangle[:n, :n], triangle[:n, n])
     image = matrix @ (y / column)
-    bending = ratio(jnp.sum(w * image * image), jnp.sum(y * y))
-    return unravel(y / column), _trial(system, w, image, bending, damping), jnp.ones((), jnp.int32)
+    bending = ratio(xp.sum(w * image * image), xp.sum(y * y))
+    return unravel(y / column), _trial(system, w, image, bending, damping), xp.ones((), jnp.int32)
 
 
 def _trial(system: Weighted, w: Array, image: Array, bending: Array, damping: Array) -> Trial:
-    energy = jnp.sum(w * image * image)
-    predicted = jnp.sum(w * image * (system.r - image / 2))
-    return Trial(predicted, jnp.sqrt(ratio(energy, jnp.sum(w))), bending, damping)
+    xp = namespace(image)
+    energy = xp.sum(w * image * image)
+    predicted = xp.sum(w * image * (system.r - image / 2))
+    return Trial(predicted, xp.sqrt(ratio(energy, xp.sum(w))), bending, damping)

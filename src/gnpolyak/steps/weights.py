@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gnpolyak.base.namespace import namespace
+
 # Tukey's weights end at this many widths: 95% efficient at the normal law.
 TUKEY = 4.685
 # From a median to the standard deviation of the normal law with that median.
@@ -23,28 +25,30 @@ class Width(eqx.Module):
 
     def weights(self, r: Array) -> Array:
         """wᵢ = ρ′(rᵢ)/rᵢ."""
-        a = jnp.abs(r)
-        u = jnp.minimum(a / (TUKEY * self.delta), 1.0)
-        huber = jnp.minimum(1.0, self.delta / jnp.maximum(a, jnp.finfo(r.dtype).tiny))
+        xp = namespace(r, self)
+        a = xp.abs(r)
+        u = xp.minimum(a / (TUKEY * self.delta), 1.0)
+        huber = xp.minimum(1.0, self.delta / xp.maximum(a, jnp.finfo(r.dtype).tiny))
         # A residual whose own rounding is that large hides what the others gain, and says nothing itself.
-        seen = a * jnp.sqrt(jnp.finfo(r.dtype).eps) < self.delta
-        return jnp.where(seen, jnp.where(self.redescending, (1 - u * u) ** 2, huber), 0.0)
+        seen = a * float(jnp.finfo(r.dtype).eps) ** 0.5 < self.delta
+        return xp.where(seen, xp.where(self.redescending, (1 - u * u) ** 2, huber), 0.0)
 
     def fall(self, r: Array, s: Array) -> tuple[Array, Array]:
         """Σ ρ(rᵢ) − ρ(sᵢ), taken term by term, and Σ ρ(rᵢ)."""
-        cap = self.delta / jnp.sqrt(jnp.finfo(r.dtype).eps)
-        a, b = (jnp.minimum(jnp.abs(each), cap) for each in (r, s))
+        xp = namespace(r, self)
+        cap = self.delta / float(jnp.finfo(r.dtype).eps) ** 0.5
+        a, b = (xp.minimum(xp.abs(each), cap) for each in (r, s))
         plain = (a <= self.delta) & (b <= self.delta) & ~self.redescending
         # Inside δ Huber's ρ is a²/2, whose difference is told without cancellation.
-        terms = jnp.where(plain, (a - b) * (a + b) / 2, self._rho(a) - self._rho(b))
-        return jnp.sum(terms), jnp.sum(self._rho(a))
+        terms = xp.where(plain, (a - b) * (a + b) / 2, self._rho(a) - self._rho(b))
+        return xp.sum(terms), xp.sum(self._rho(a))
 
     def _rho(self, a: Array) -> Array:
-        c = TUKEY * self.delta
-        u = jnp.minimum(a / c, 1.0) ** 2
+        xp, c = namespace(a, self), TUKEY * self.delta
+        u = xp.minimum(a / c, 1.0) ** 2
         tukey = c * c / 6 * u * (3 - 3 * u + u * u)
-        huber = jnp.where(a <= self.delta, a * a / 2, self.delta * (a - self.delta / 2))
-        return jnp.where(self.redescending, tukey, huber)
+        huber = xp.where(a <= self.delta, a * a / 2, self.delta * (a - self.delta / 2))
+        return xp.where(self.redescending, tukey, huber)
 
 
 def median(a: Array, where: Array | bool = True) -> Array:
@@ -55,6 +59,10 @@ def median(a: Array, where: Array | bool = True) -> Array:
     entries a sample of half as many is taken, always the same: a scale from it is right to some tenths of a percent.
     """
     a, where = _sample(a, where)
+    if namespace(a, where) is np:
+        # On the host there is nothing to compile.
+        held = a if where is True else a[np.broadcast_to(where, a.shape)]
+        return np.partition(held, held.size // 2)[held.size // 2] if held.size else a.dtype.type(0)
     integer = jnp.int64 if a.dtype == jnp.float64 else jnp.int32
     counted = jnp.broadcast_to(where, a.shape)
     bits = lax.bitcast_convert_type(jnp.where(jnp.isnan(a), jnp.inf, a), integer)
@@ -88,10 +96,11 @@ def _sample(a: Array, where: Array | bool) -> tuple[Array, Array | bool]:
 def median_above(a: Array, least: Array | float) -> Array:
     """The median of the sizes a ≥ 0, or of those above `least` where half of them and more are not."""
     above = a > least
-    return median(a, above | (2 * jnp.sum(above) > a.size))
+    return median(a, above | (2 * namespace(a).sum(above) > a.size))
 
 
 def typical(b: Array) -> Array:
     """The size of a typical datum: the median, of those that are not zero where most are; 1 where all are."""
-    middle = median_above(jnp.abs(b.ravel()), 0.0)
-    return jnp.where(middle > 0, middle, 1.0)
+    xp = namespace(b)
+    middle = median_above(xp.abs(b.ravel()), 0.0)
+    return xp.where(middle > 0, middle, 1.0)

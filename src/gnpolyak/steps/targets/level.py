@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import namespace
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
@@ -111,24 +112,25 @@ class Level(Target):
         return self if self.patience is not None else dataclasses.replace(self, patience=4 if cuts == 1 else 2)
 
     def init(self, start: Point) -> _LevelAim:
-        gap = start.value - jnp.asarray(self.lower_bound, start.value.dtype)
-        rounding = 8 * float(jnp.finfo(gap.dtype).eps) * jnp.abs(start.value)
-        none, no = jnp.zeros((), jnp.int32), jnp.asarray(False)
+        xp = namespace(start)
+        gap = start.value - xp.asarray(self.lower_bound, start.value.dtype)
+        rounding = 8 * float(jnp.finfo(gap.dtype).eps) * xp.abs(start.value)
+        none, no = xp.zeros((), jnp.int32), xp.asarray(False)
         return _LevelAim(
             reference=start.value,
             delta=gap / 2,
-            smallest=jnp.maximum(self.tol * gap / 100, rounding),
+            smallest=xp.maximum(self.tol * gap / 100, rounding),
             misses=none,
-            patience=jnp.asarray(self.patience, jnp.int32),
+            patience=xp.asarray(self.patience, jnp.int32),
             mark=start.value,
             probing=no,
             quiet=none,
             blocked=no,
-            window=_Window(none, start.value, jnp.zeros_like(start.value), none),
+            window=_Window(none, start.value, xp.zeros_like(start.value), none),
         )
 
     def level(self, aim: _LevelAim) -> Array:
-        return jnp.maximum(aim.reference - aim.delta, self.lower_bound)
+        return namespace(aim).maximum(aim.reference - aim.delta, self.lower_bound)
 
     def bound(self, aim: _LevelAim) -> Array:
         return self.level(aim)

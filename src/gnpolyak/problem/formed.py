@@ -1,0 +1,121 @@
+"""A problem on the host: residuals and AJ as NumPy arrays, from two small compiled programs."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array
+
+from gnpolyak.base import trees
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.composite import Composite
+
+# Programs that are kept for problems of the same structure and shapes. Each is a megabyte or so, and is compiled in
+# some tens of milliseconds.
+MOST_KEPT = 64
+
+
+@dataclass(frozen=True)
+class _Programs:
+    fixed: Callable[..., Any]
+    seen: Callable[..., Any]
+    matrix: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class FormedPenalty:
+    """What of a penalty the steps ask for beside its residuals."""
+
+    size: Any
+    tilt: Any
+
+    def scale(self) -> Any:
+        """See `Penalty.scale`."""
+        return self.size
+
+
+class Formed:
+    """The residuals b − A(c(x)), of which the value is made, and AJ, at points that are given as NumPy arrays.
+
+    Steps that need no more than these take a `Formed` in the place of a `Composite`, and then run on the host.
+    """
+
+    def __init__(self, problem: Composite, x: Tree) -> None:
+        self._problem = problem
+        self._programs = _programs(problem, x)
+        b, scale = self._programs.fixed(problem, x)
+        self.data: Any = np.asarray(b)
+        """b, flat."""
+        tilt = problem.penalty.tilt
+        self.penalty = FormedPenalty(np.asarray(scale), None if tilt is None else np.asarray(tilt))
+
+    def seen(self, x: Tree) -> tuple[Any, Any]:
+        """The value and the residuals."""
+        value, r = self._programs.seen(self._problem, x)
+        return np.asarray(value), np.asarray(r)
+
+    def matrix(self, x: Tree) -> Any:
+        """AJ, of the rows that the residuals are made of."""
+        return np.asarray(self._programs.matrix(self._problem, x))
+
+
+_kept: OrderedDict[Any, _Programs] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _programs(problem: Composite, x: Tree) -> _Programs:
+    """The programs of this structure and these shapes, compiled where they are new."""
+    key = _key(problem, x)
+    with _lock:
+        found = _kept.get(key)
+    # Two threads may compile the same, which costs no more than time.
+    programs = found or _Programs(*(_compiled(each, problem, x) for each in (_fixed, _seen, _matrix)))
+    with _lock:
+        _kept[key] = programs
+        _kept.move_to_end(key)
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+    return programs
+
+
+def _key(problem: Composite, x: Tree) -> Any:
+    leaves, structure = jax.tree.flatten((problem, x))
+    kinds = tuple((np.shape(leaf), leaf.dtype, getattr(leaf, "sharding", None)) for leaf in leaves)
+    return structure, kinds, jax.default_backend()
+
+
+def _compiled(function: Callable[..., Any], problem: Composite, x: Tree) -> Callable[..., Any]:
+    # A function of its own for each: JAX would keep what it compiled for one that lives on.
+    return jax.jit(partial(function)).lower(problem, x).compile()
+
+
+def _fixed(problem: Composite, x: Tree) -> tuple[Array, Array | float]:
+    return data(problem, x), problem.penalty.scale()
+
+
+def _seen(problem: Composite, x: Tree) -> tuple[Array, Array]:
+    z = problem.measure(x)
+    return problem.penalty.value(z), problem.penalty.residuals(z).ravel()
+
+
+def _matrix(problem: Composite, x: Tree) -> Array:
+    return jacobian(problem, x)
+
+
+def data(problem: Composite, x: Tree) -> Array:
+    """The data b, which are the residuals of measurements that are all zero."""
+    z = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0])
+    return problem.penalty.residuals(jax.numpy.zeros(z.shape, z.dtype)).ravel()
+
+
+def jacobian(problem: Composite, x: Tree) -> Array:
+    """AJ as a matrix, of the rows that the residuals are made of."""
+    flat, unravel = trees.ravel(x)
+    return jax.jacfwd(lambda u: problem.changes(unravel(u)))(flat)

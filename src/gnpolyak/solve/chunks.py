@@ -1,0 +1,126 @@
+"""Steps in compiled chunks: what runs between two returns to the host."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.composite import Composite
+from gnpolyak.steps.iteration import State, init, step
+from gnpolyak.steps.methods import Method
+from gnpolyak.steps.status import Status
+from gnpolyak.steps.targets import Target
+
+# The most steps of a chunk.
+LONGEST = 1024
+# The most oracle calls of a single step: an inner solve without a preconditioner, and the point it leads to.
+_LONGEST_STEP = 128
+
+
+class _Trace(eqx.Module):
+    """What a chunk writes down of each of its oracle calls."""
+
+    value: Array
+    best: Array
+    step: Array
+    inner_iterations: Array
+
+
+@jax.jit
+def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: tuple[int, int]) -> State:
+    """`init`, compiled. `made` are the oracle calls made before, and the most there may be."""
+    return init(problem, method, target, x0, calls=made[0], limit=made[1])
+
+
+@jax.jit
+def _chunk(problem: Composite, method: Method, target: Target, state: State, limit: Array) -> tuple[State, _Trace]:
+    """Steps until `limit` oracle calls are made, the state stops, or too few calls are left for another step."""
+    places = jnp.arange(LONGEST + _LONGEST_STEP)
+    blank = jnp.zeros(places.shape, state.point.value.dtype)
+    trace = _Trace(blank, blank, blank, jnp.zeros(places.shape, jnp.int32))
+    first = state.calls
+
+    def unfinished(carry: tuple[State, _Trace]) -> Array:
+        now, _ = carry
+        enough = now.limit - now.calls >= method.least_calls
+        return (now.status == Status.RUNNING) & (now.calls - first < limit) & enough
+
+    def iterate(carry: tuple[State, _Trace]) -> tuple[State, _Trace]:
+        before, trace = carry
+        now, info = step(problem, method, target, before)
+        last = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
+        if method.least_calls == 1:
+            # One row; where no call was made there is none, and what is written is written over.
+            return now, jax.tree.map(lambda column, entry: column.at[before.calls - first].set(entry), trace, last)
+        # The products that led to a point are calls too: they have rows of their own, with the value before.
+        rest = _Trace(before.point.value, before.best.value, info.step, info.inner_iterations)
+        ours = (places >= before.calls - first) & (places < now.calls - first)
+        newest = places == now.calls - first - 1
+
+        def write(column: Array, entry: Array, final: Array) -> Array:
+            return jnp.where(ours, jnp.where(newest, final, entry), column)
+
+        return now, jax.tree.map(write, trace, rest, last)
+
+    return lax.while_loop(unfinished, iterate, (state, trace))
+
+
+# What was compiled lately, by structure and shapes: to ask JAX itself takes milliseconds.
+_compiled: OrderedDict[Any, None] = OrderedDict()
+_MOST_KNOWN = 256
+
+
+def _known(begin: tuple[Any, ...]) -> bool:
+    """Whether these arguments were compiled for before; they will be."""
+    leaves, structure = jax.tree.flatten(begin)
+    key = structure, tuple((np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in leaves)
+    known = key in _compiled
+    _compiled[key] = None
+    _compiled.move_to_end(key)
+    while len(_compiled) > _MOST_KNOWN:
+        _compiled.popitem(last=False)
+    return known
+
+
+class Chunks:
+    """Runs `step` in compiled chunks."""
+
+    def __init__(self, problem: Composite) -> None:
+        self._problem = problem
+
+    def begin(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> tuple[State, float]:
+        """The evaluated start, and the seconds it took without compilation."""
+        new = self._compile(method, target, x, made)
+        began = time.perf_counter()
+        state = jax.block_until_ready(_start(self._problem, method, target, x, made))
+        elapsed = time.perf_counter() - began
+        if new:
+            # No step at all: what the first call of a program takes beside its steps is not to be the clock's either.
+            jax.block_until_ready(_chunk(self._problem, method, target, state, 0))
+        return state, elapsed
+
+    def _compile(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> bool:
+        """Compile what a stage runs, so that the clock need not include that; tell whether it was new."""
+        begin = (self._problem, method, target, x, made)
+        if _known(begin):
+            return False
+        _start.lower(*begin).compile()
+        _chunk.lower(self._problem, method, target, _start.eval_shape(*begin), 0).compile()
+        return True
+
+    def advance(self, method: Method, target: Target, state: State, length: int) -> tuple[State, np.ndarray, float]:
+        """Steps of up to `length` oracle calls, what each call showed, and the seconds they took."""
+        began = time.perf_counter()
+        moved, trace = jax.block_until_ready(_chunk(self._problem, method, target, state, length))
+        elapsed = time.perf_counter() - began
+        taken = int(moved.calls) - int(state.calls)
+        columns = (trace.value, trace.best, trace.step, trace.inner_iterations)
+        return moved, np.array([np.asarray(column, np.float64)[:taken] for column in columns]), elapsed

@@ -115,9 +115,12 @@ def cast(tree: Tree, dtype: np.dtype) -> Tree:
 
 
 @contextmanager
-def computing_in(dtype: np.dtype) -> Iterator[None]:
-    """Trace and run at `dtype`: 64-bit types on exactly when needed, never TF32 in a product, LAPACK on one thread."""
-    with precise(dtype == np.float64), jax.default_matmul_precision("highest"), one_lapack_thread():
+def computing_in(dtype: np.dtype, *, compiled: bool = True) -> Iterator[None]:
+    """Trace and run at `dtype`: 64-bit types on exactly when needed, never TF32 in a product, LAPACK on one thread.
+
+    `compiled` false leaves the LAPACK of compiled programs alone: see `one_lapack_thread`.
+    """
+    with precise(dtype == np.float64), jax.default_matmul_precision("highest"), one_lapack_thread(compiled=compiled):
         yield
 
 

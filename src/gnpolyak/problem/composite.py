@@ -81,6 +81,10 @@ class Composite(eqx.Module):
             return kernel.linearised(self.map, self.sensing, self.penalty, x, kept).rows(self.penalty.rows)
         return linearised(self.map, self.sensing, x, self.penalty.reading).rows(self.penalty.rows)
 
+    def shape(self, x: Tree) -> jax.ShapeDtypeStruct:
+        """What the measurements at x are, without computing them; traced once for all x of a shape."""
+        return _measurements.eval_shape(self, x)
+
     def changes(self, x: Tree) -> Array:
         """A function of x whose derivative is that of the residuals, but for their sign: AJ, or its weighted rows."""
         z = self.penalty.reading(self.sensing.measure(self.map, x)[0]).ravel()
@@ -115,7 +119,7 @@ class Composite(eqx.Module):
         try:
             if sensing.needs is IMAGE:
                 sensing = sensing.settled(jax.eval_shape(c, x))
-            z = _measurements.eval_shape(Composite(c, self.penalty, sensing), x)
+            z = Composite(c, self.penalty, sensing).shape(x)
         except Exception:
             # Parts that do not fit each other are for `check` to name.
             return Composite(c, self.penalty, sensing)
@@ -150,7 +154,7 @@ def _penalised(penalty: Penalty, z: Array) -> tuple[Array, Array]:
 
 def _traced_measurements(problem: Composite, x: Tree) -> jax.ShapeDtypeStruct:
     try:
-        z = _measurements.eval_shape(problem, x)
+        z = problem.shape(x)
     except InputError:
         raise
     except Exception as error:

@@ -111,7 +111,7 @@ def _matrix(problem: Composite, x: Tree) -> Array:
 
 def data(problem: Composite, x: Tree) -> Array:
     """The data b, which are the residuals of measurements that are all zero."""
-    z = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0])
+    z = problem.shape(x)
     return problem.penalty.residuals(jax.numpy.zeros(z.shape, z.dtype)).ravel()
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.iteration import State, init, step
@@ -98,13 +99,14 @@ class Chunks:
 
     def begin(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> tuple[State, float]:
         """The evaluated start, and the seconds it took without compilation."""
-        new = self._compile(method, target, x, made)
-        began = time.perf_counter()
-        state = jax.block_until_ready(_start(self._problem, method, target, x, made))
-        elapsed = time.perf_counter() - began
-        if new:
-            # No step at all: what the first call of a program takes beside its steps is not to be the clock's either.
-            jax.block_until_ready(_chunk(self._problem, method, target, state, 0))
+        with one_lapack_thread():
+            new = self._compile(method, target, x, made)
+            began = time.perf_counter()
+            state = jax.block_until_ready(_start(self._problem, method, target, x, made))
+            elapsed = time.perf_counter() - began
+            if new:
+                # No step: what the first call of a program takes beside its steps is not to be the clock's either.
+                jax.block_until_ready(_chunk(self._problem, method, target, state, 0))
         return state, elapsed
 
     def _compile(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> bool:
@@ -118,9 +120,10 @@ class Chunks:
 
     def advance(self, method: Method, target: Target, state: State, length: int) -> tuple[State, np.ndarray, float]:
         """Steps of up to `length` oracle calls, what each call showed, and the seconds they took."""
-        began = time.perf_counter()
-        moved, trace = jax.block_until_ready(_chunk(self._problem, method, target, state, length))
-        elapsed = time.perf_counter() - began
+        with one_lapack_thread():
+            began = time.perf_counter()
+            moved, trace = jax.block_until_ready(_chunk(self._problem, method, target, state, length))
+            elapsed = time.perf_counter() - began
         taken = int(moved.calls) - int(state.calls)
         columns = (trace.value, trace.best, trace.step, trace.inner_iterations)
         return moved, np.array([np.asarray(column, np.float64)[:taken] for column in columns]), elapsed

@@ -120,11 +120,11 @@ def minimize(
     x0 = start(problem, rank) if x0 is None else x0
     given, x, dtype = _checked_start(problem, chosen, x0)
     convert = arrays.to_jax if arrays.is_jax(x0) else arrays.to_numpy
-    with arrays.computing_in(dtype):
+    with arrays.computing_in(dtype, compiled=False):
         solved = given.whitened() if chosen.assisted else given
         chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
-    with arrays.computing_in(dtype), shown as report, interruptible() as interrupted:
+    with arrays.computing_in(dtype, compiled=False), shown as report, interruptible() as interrupted:
         observers = [observer for observer in (callback, report) if observer is not None]
         rule = rule.suited(chosen.breadth)
         run = Run(solved, given, convert, limits, interrupted, observers, proves=proves(solved, rule, x))
@@ -264,7 +264,7 @@ def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Compos
     x = arrays.as_variable(x0)
     dtype = arrays.working_dtype(x, problem)
     x = arrays.cast(x, dtype)
-    with arrays.computing_in(dtype):
+    with arrays.computing_in(dtype, compiled=False):
         problem = problem.cast(dtype).settled(x)
         problem.check(x)
         method.check(problem, x)

@@ -46,7 +46,7 @@ class Uncertainty:
                 advice="pass along=[d, ...] with directions d like x, such as Jᵀe for an entry of the image",
             )
         dtype = arrays.working_dtype(self.x)
-        with arrays.computing_in(dtype):
+        with arrays.computing_in(dtype, compiled=along is not None):
             if along is None:
                 return _whole(self.problem, trees.on_host(self.x), self.sigma)
             x = jax.tree.map(jnp.asarray, self.x)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -76,8 +75,7 @@ def forms_jacobian(problem: Composite | Formed, x: Tree) -> bool:
 def is_small(problem: Composite, x: Tree) -> bool:
     """Whether AJ is small enough to be formed and factorised."""
     size = trees.size(x)
-    rows = jax.eval_shape(lambda: problem.sensing.measure(problem.map, x)[0]).size
-    return size <= LARGEST_DENSE_VARIABLE and size * rows <= LARGEST_DENSE_JACOBIAN
+    return size <= LARGEST_DENSE_VARIABLE and size * problem.shape(x).size <= LARGEST_DENSE_JACOBIAN
 
 
 def jacobian(problem: Composite | Formed, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:

@@ -59,8 +59,7 @@ def as_array(value: Any, name: str) -> Array:
         array = np.asarray(array, dtype=np.float64)
     _require_precision(array, name)
     _require_finite(array, name)
-    with precise(True):
-        return jnp.asarray(array)
+    return placed(array)
 
 
 def as_data(value: Any, name: str) -> Any:
@@ -70,8 +69,16 @@ def as_data(value: Any, name: str) -> Any:
     array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
     if is_traced(value) or array.dtype.kind not in "iub":
         return as_array(value, name)
+    return placed(array)
+
+
+def placed(array: Any) -> Array:
+    """A JAX array as it is; a copy of any other on the default device.
+
+    For `jnp.asarray` JAX compiles a program for each shape, and keeps it.
+    """
     with precise(True):
-        return jnp.asarray(array)
+        return array if isinstance(array, jax.Array) else jax.device_put(np.asarray(array), may_alias=False)
 
 
 def as_variable(x0: Tree) -> Tree:

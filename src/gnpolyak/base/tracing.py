@@ -121,7 +121,7 @@ def _without_jit(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _held(constant: Any, dtype: Any) -> Array:
     """A captured array as a leaf; a copy, since the user may go on to write into it."""
-    return constant if isinstance(constant, jax.Array) else jnp.array(np.asarray(constant), dtype, copy=True)
+    return constant if isinstance(constant, jax.Array) else arrays.placed(np.asarray(constant, dtype))
 
 
 def _origin(function: Function, at: Tree) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.shapes import shapes_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.maps import AutodiffMap, Map
@@ -83,7 +84,7 @@ class Composite(eqx.Module):
 
     def shape(self, x: Tree) -> jax.ShapeDtypeStruct:
         """What the measurements at x are, without computing them; traced once for all x of a shape."""
-        return _measurements.eval_shape(self, x)
+        return shapes_of(_measurements, self, x)
 
     def changes(self, x: Tree) -> Array:
         """A function of x whose derivative is that of the residuals, but for their sign: AJ, or its weighted rows."""
@@ -141,13 +142,10 @@ class Composite(eqx.Module):
         _check_penalty(self.penalty, z)
 
 
-# Traced through jit only because jit remembers: checking the same problem again costs no second trace.
-@jax.jit
 def _measurements(problem: Composite, x: Tree) -> Array:
     return problem.sensing.measure(problem.map, x)[0]
 
 
-@jax.jit
 def _penalised(penalty: Penalty, z: Array) -> tuple[Array, Array]:
     return penalty.value(z), penalty.subgradient(z)
 
@@ -175,7 +173,7 @@ def _traced_measurements(problem: Composite, x: Tree) -> jax.ShapeDtypeStruct:
 
 
 def _check_penalty(penalty: Penalty, z: jax.ShapeDtypeStruct) -> None:
-    value, v = _penalised.eval_shape(penalty, z)
+    value, v = shapes_of(_penalised, penalty, z)
     if value.shape != () or v.shape != z.shape:
         raise InputError(
             given=f"{penalty.label} with a value of shape {value.shape} and a subgradient of shape {v.shape}",

@@ -14,6 +14,8 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.memory import give_back
+from gnpolyak.base.shapes import structure_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 
@@ -76,7 +78,7 @@ def _programs(problem: Composite, x: Tree) -> _Programs:
     with _lock:
         found = _kept.get(key)
     # Two threads may compile the same, which costs no more than time.
-    programs = found or _Programs(*(_compiled(each, problem, x) for each in (_fixed, _seen, _matrix)))
+    programs = found or _new(problem, x)
     with _lock:
         _kept[key] = programs
         _kept.move_to_end(key)
@@ -85,10 +87,14 @@ def _programs(problem: Composite, x: Tree) -> _Programs:
     return programs
 
 
+def _new(problem: Composite, x: Tree) -> _Programs:
+    programs = _Programs(*(_compiled(each, problem, x) for each in (_fixed, _seen, _matrix)))
+    give_back()
+    return programs
+
+
 def _key(problem: Composite, x: Tree) -> Any:
-    leaves, structure = jax.tree.flatten((problem, x))
-    kinds = tuple((np.shape(leaf), leaf.dtype, getattr(leaf, "sharding", None)) for leaf in leaves)
-    return structure, kinds, jax.default_backend()
+    return structure_of(problem, x)
 
 
 def _compiled(function: Callable[..., Any], problem: Composite, x: Tree) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gnpolyak.base.shapes import structure_of
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
@@ -81,8 +82,7 @@ _MOST_KNOWN = 256
 
 def _known(begin: tuple[Any, ...]) -> bool:
     """Whether these arguments were compiled for before; they will be."""
-    leaves, structure = jax.tree.flatten(begin)
-    key = structure, tuple((np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in leaves)
+    key = structure_of(begin)
     known = key in _compiled
     _compiled[key] = None
     _compiled.move_to_end(key)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import counted
 from gnpolyak.base.threads import one_lapack_thread
@@ -54,6 +55,7 @@ def as_array(value: Any, name: str) -> Array:
     """
     if is_traced(value):
         return jnp.asarray(value)
+    value = foreign.plain(value, name)
     array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         array = np.asarray(array, dtype=np.float64)
@@ -66,6 +68,7 @@ def as_data(value: Any, name: str) -> Any:
     """Return a leaf of a user's data: numbers as checked JAX arrays, indices and masks as they are, functions too."""
     if callable(value):
         return value
+    value = foreign.plain(value, name)
     array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
     if is_traced(value) or array.dtype.kind not in "iub":
         return as_array(value, name)
@@ -104,8 +107,8 @@ def _lists_as_arrays(x0: Tree) -> Tree:
 
 
 def is_jax(tree: Tree) -> bool:
-    """Tell whether any leaf is a JAX array: then the answer is given as JAX arrays too."""
-    return any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(tree))
+    """Tell whether any leaf is a JAX array, or a tensor on its device: then the answer stays there too."""
+    return any(isinstance(leaf, jax.Array) or foreign.on_accelerator(leaf) for leaf in jax.tree.leaves(tree))
 
 
 def working_dtype(*trees: Tree) -> np.dtype:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gnpolyak.base import arrays, trees
+from gnpolyak.base import arrays, foreign, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_whole
 from gnpolyak.base.trees import Tree
@@ -58,8 +58,9 @@ def minimize(
     problem : Composite
         From `composite` or an instance's ``problem``.
     x0 : array_like or pytree, optional
-        The start. NumPy in, NumPy out; JAX in, JAX out; computed in the dtype of the data. Without one,
-        problems that have a start from the data alone use it (`starts.STARTS`).
+        The start. NumPy in, NumPy out; likewise JAX arrays, torch tensors (by DLPack), and pandas Series and
+        DataFrames with their labels; computed in the dtype of the data. Without one, problems that have a start from
+        the data alone use it (`starts.STARTS`), and the answer is NumPy's.
     method : str or Method
         ``"auto"`` (GNP with several cuts, then graduated Gauss–Newton steps), ``"graduated"`` (those alone), the
         methods of the literature ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as
@@ -125,7 +126,7 @@ def minimize(
         chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
     with arrays.computing_in(dtype, compiled=False), shown as report, interruptible() as interrupted:
-        observers = [observer for observer in (callback, report) if observer is not None]
+        observers = [observer for observer in (foreign.shown_like(x0, callback), report) if observer is not None]
         rule = rule.suited(chosen.breadth)
         run = Run(solved, given, convert, limits, interrupted, observers, proves=proves(solved, rule, x))
         res = _walked(run, chosen, rule, x, rank) if walks else _solved(run, chosen, rule, x)
@@ -134,6 +135,7 @@ def minimize(
         if chosen.assisted and not polish:
             res = least_value(run, rule, res)
         res = finish(run, rule, res, polish)
+        res = replace(res, x=foreign.like(x0, res.x))
         # A method that handed on to another is named with it.
         return res if res.method.startswith(chosen.name) else replace(res, method=f"{chosen.name}: {res.method}")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.solve.certificate import Certificate
@@ -96,7 +97,7 @@ class Result:
         They are those of the efficient estimate (``polish=True``). For more than 1,000 variables use `covariance` along
         directions.
         """
-        return self._in_noise().standard_errors()
+        return foreign.like(self.x, self._in_noise().standard_errors())
 
     def covariance(self, along: Any = None) -> np.ndarray:
         """The covariance of the variables, in the order of their ravelled leaves, where the solve ended in noise.

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays
+from gnpolyak.base import arrays, foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
@@ -167,7 +167,7 @@ def _all_nonzero(x: Any) -> bool:
 
 
 def _ends(i: Any, j: Any) -> tuple[np.ndarray, np.ndarray]:
-    first, second = np.asarray(i), np.asarray(j)
+    first, second = (np.asarray(foreign.plain(each, name)) for each, name in ((i, "i"), (j, "j")))
     whole = first.dtype.kind in "iu" and second.dtype.kind in "iu"
     if first.ndim != 1 or first.shape != second.shape or not first.size or not whole:
         raise InputError(

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.problem.penalties.base import Penalty
@@ -85,7 +86,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _labels(groups: Any, shape: tuple[int, ...]) -> tuple[Array, int]:
-    labels = np.asarray(groups)
+    labels = np.asarray(foreign.plain(groups, "groups"))
     if labels.shape != shape or labels.dtype.kind not in "iu":
         raise InputError(
             given=f"groups of shape {labels.shape} and dtype {labels.dtype} for data of shape {shape}",

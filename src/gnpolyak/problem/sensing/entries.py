@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import trees
+from gnpolyak.base import foreign, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.base.trees import Tree
@@ -127,7 +127,7 @@ def _bounds(major: np.ndarray, width: int) -> np.ndarray:
 
 def _axes(indices: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[int, ...]]:
     """Whole numbers, one array an axis, all of one length; and the least shape of what they are indices of."""
-    axes = tuple(np.asarray(axis) for axis in indices)
+    axes = tuple(np.asarray(foreign.plain(axis, "an index")) for axis in indices)
     shape = None
     if len(axes) == 1 and axes[0].dtype == bool:
         axes, shape = np.nonzero(axes[0]), axes[0].shape

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.problem.maps import Hermitian, Map
@@ -104,7 +105,7 @@ def _masks(qubits: int, paulis: Any) -> np.ndarray:
         return np.stack(np.divmod(np.arange(4**qubits), 2**qubits), axis=1)
     if not isinstance(paulis, str) and len(paulis) and isinstance(paulis[0], str):
         return np.array([_parsed(qubits, each) for each in paulis])
-    masks = np.asarray(paulis)
+    masks = np.asarray(foreign.plain(paulis, "paulis"))
     whole = masks.ndim == 2 and masks.shape[1:] == (2,) and len(masks) and masks.dtype.kind in "iu"
     if not whole or np.any(masks < 0) or np.any(masks >= 2**qubits):
         raise _refused(

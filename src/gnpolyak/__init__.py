@@ -1,5 +1,8 @@
 """Sharp, nonsmooth, ill-conditioned composite optimisation: minimise h(c(x))."""
 
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+
 from gnpolyak import diagnostics, instances, starts, testing
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.version import __version__
@@ -111,3 +114,10 @@ __all__ = [
     "tables",
     "testing",
 ]
+
+
+def __getattr__(name: str) -> _ModuleType:
+    # Loaded when it is asked for: scikit-learn is an extra, and takes a second.
+    if name == "estimators":
+        return _import_module("gnpolyak.estimators")
+    raise AttributeError(f"module 'gnpolyak' has no attribute {name!r}")

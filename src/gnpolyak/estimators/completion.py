@@ -17,8 +17,8 @@ from gnpolyak.estimators.solving import Reporting, checked_components, checked_f
 class RobustCompletion(OneToOneFeatureMixin, TransformerMixin, Reporting, BaseEstimator):  # type: ignore[misc]
     """Missing entries (NaN) of a table of low rank, from the others, of which some are wrong.
 
-    Minimises Σ |(UVᵀ)ᵢⱼ − xᵢⱼ| over the entries that were seen. Where enough of them are right, spread over all rows and
-    columns, the missing ones are recovered exactly.
+    Minimises Σ |(UVᵀ)ᵢⱼ − xᵢⱼ| over the entries that were seen. Where enough of them are right, spread over all rows
+    and columns, the missing ones are recovered exactly.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class RobustCompletion(OneToOneFeatureMixin, TransformerMixin, Reporting, BaseEs
 
     Notes
     -----
-    New rows are fitted by least absolute deviations in the rows' span that training found. A row with fewer seen entries
-    than components does not determine what is missing: `transform` warns, and takes the shortest row.
+    New rows are fitted by least absolute deviations in the rows' span that training found. A row with fewer seen
+    entries than components does not determine what is missing: `transform` warns, and takes the shortest row.
 
     **When not to use it.** On tables that are not of low rank: features that have little to do with each other are not
     predicted by each other, and `sklearn.impute.SimpleImputer` promises less. Where what is missing depends on what it

@@ -55,14 +55,14 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Ba
     Notes
     -----
     `transform` finds the coordinates of each row by least absolute deviations, since rows that come later may be ruined
-    in some entries too. Of a row with less than about half of its entries wrong, they are those of the clean row.
+    in some entries too. Where its right entries outweigh the wrong ones, they are those of the clean row.
 
     **When not to use it.** On tables without gross errors: `sklearn.decomposition.PCA` is quicker and more efficient.
-    Where whole rows are wrong: this splits entries, not rows; a robust covariance (`sklearn.covariance.MinCovDet`) is for
-    rows. With few features beside the components: where ``n_components`` (and one more for the mean) is as large as the
-    smaller side, every table has that rank, and nothing can be wrong; wrong entries of a row are told by the right ones,
-    of which there must be well more than components. On tables that are no low rank plus noise, such as most entries
-    zero, or counts.
+    Where whole rows are wrong: this splits entries, not rows; a robust covariance (`sklearn.covariance.MinCovDet`) is
+    for rows. With few features beside the components: where ``n_components`` (and one more for the mean) is as large as
+    the smaller side, every table has that rank, and nothing can be wrong. Wrong entries of a row are told by the right
+    ones, of which there must be well more than components. On tables that are not of low rank up to noise, such as
+    those with most entries zero.
 
     Examples
     --------
@@ -76,7 +76,9 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Ba
     (2, True)
     """
 
-    def __init__(self, n_components: int | str = "auto", *, centered: bool = True, max_calls: int | None = None) -> None:
+    def __init__(
+        self, n_components: int | str = "auto", *, centered: bool = True, max_calls: int | None = None
+    ) -> None:
         self.n_components = n_components
         self.centered = centered
         self.max_calls = max_calls
@@ -98,7 +100,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Ba
         x = validated(self, X, ensure_min_samples=2)
         centered = checked_flag("centered", self.centered)
         wanted = checked_components(self.n_components, min(x.shape))
-        rank = wanted if isinstance(wanted, str) else min(wanted + centered, min(x.shape))
+        rank = wanted if isinstance(wanted, str) else min(wanted + centered, *x.shape)
         found = split(x, np.ones(x.shape, bool), rank, self.max_calls)
         self.outliers_ = found.outliers(np.ones(x.shape, bool))
         self._report(found.result)

@@ -9,8 +9,7 @@ the few rows that do not come to that end are handed to a linear program.
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linprog
+from scipy import optimize, sparse
 
 # Widths of the weights 1/max(|r|, width), beside the largest entry of a row: from all entries alike to the good alone.
 _WIDTHS = np.geomspace(1.0, 1e-9, 20)
@@ -143,7 +142,7 @@ def _program(x: np.ndarray, b: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """The row's linear program, x = bu + s − t with the least sum of s, t ≥ 0."""
     m, k = b.shape
     one = sparse.eye_array(m)
-    found = linprog(
+    found = optimize.linprog(  # type: ignore[attr-defined]
         np.r_[np.zeros(k), np.ones(2 * m)],
         A_eq=sparse.hstack([sparse.csr_array(b), one, -one], format="csr"),
         b_eq=x,

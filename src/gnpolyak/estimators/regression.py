@@ -19,8 +19,8 @@ class RobustRegressor(RegressorMixin, Reporting, BaseEstimator):  # type: ignore
     Parameters
     ----------
     loss : {"efficient", "l1"}
-        ``"l1"`` minimises Σ |yᵢ − xᵢᵀβ − β₀|, a linear program whose solution is certified: exact where the good data are
-        exact. ``"efficient"`` goes on from there with Tukey's weights at the scale of the noise, and has nearly the
+        ``"l1"`` minimises Σ |yᵢ − xᵢᵀβ − β₀|, whose minimiser is certified by a dual vector: exact where the good data
+        are exact. ``"efficient"`` goes on from there with Tukey's weights at the scale of the noise, and has nearly the
         variance of least squares on the good data, with standard errors; on exact data the two agree.
     fit_intercept : bool
         Whether there is a β₀.
@@ -46,14 +46,14 @@ class RobustRegressor(RegressorMixin, Reporting, BaseEstimator):  # type: ignore
 
     Notes
     -----
-    There are no sample weights: for scikit-learn a weight of two is the same as the datum twice, which is not what weights
-    mean to an estimate of the noise. Data of unequal noise are stated by ``fit(X, y, sigma=...)``.
+    There are no sample weights: for scikit-learn a weight of two is the same as the datum twice, which is not what
+    weights mean to an estimate of the noise. Data of unequal noise are stated by ``fit(X, y, sigma=...)``.
 
-    **When not to use it.** On data with noise and no gross errors: `sklearn.linear_model.LinearRegression` is as good and
-    has closed forms. Where rows of X are wrong, and not responses: a far row pulls any estimate of this kind towards it
-    (`sklearn.linear_model.RANSACRegressor` and `TheilSenRegressor` are for those). With more features than good data, where
-    every response can be fitted: there it is the solution of smallest norm, and a penalised model (`Lasso`, `Ridge`)
-    predicts better. For responses that are counts or classes.
+    **When not to use it.** On data with noise and no gross errors: `sklearn.linear_model.LinearRegression` is as good
+    and has closed forms. Where rows of X are wrong, and not responses: a far row pulls any estimate of this kind
+    towards it (`sklearn.linear_model.RANSACRegressor` and `TheilSenRegressor` are for those). With more features than
+    good data every response can be fitted, and none told to be wrong: take a penalised model (`Lasso`, `Ridge`). For
+    responses that are counts or classes.
 
     Examples
     --------
@@ -67,9 +67,7 @@ class RobustRegressor(RegressorMixin, Reporting, BaseEstimator):  # type: ignore
     (2.0, 1.0, [3])
     """
 
-    def __init__(
-        self, loss: str = "efficient", *, fit_intercept: bool = True, max_calls: int | None = None
-    ) -> None:
+    def __init__(self, loss: str = "efficient", *, fit_intercept: bool = True, max_calls: int | None = None) -> None:
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.max_calls = max_calls
@@ -133,7 +131,8 @@ def _weights(sigma: Any, shape: tuple[int, ...]) -> np.ndarray | None:
     sizes = np.asarray(sigma, np.float64)
     if sizes.shape != shape or not np.all(sizes > 0):
         raise InputError(
-            given=f"sigma of shape {sizes.shape}" + ("" if np.all(sizes > 0) else " with entries that are not positive"),
+            given=f"sigma of shape {sizes.shape}"
+            + ("" if np.all(sizes > 0) else " with entries that are not positive"),
             needed=f"a positive number for each of the {shape[0]} data",
             missing="the size of each datum's noise",
             advice="leave sigma out where all data are alike",

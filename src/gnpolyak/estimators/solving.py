@@ -1,4 +1,4 @@
-"""What the estimators share: arrays in and out, a table split into low rank and garbage, and how a solve is reported."""
+"""What the estimators share: arrays in and out, a table as low rank and garbage, and how a solve is reported."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def split(x: np.ndarray, seen: np.ndarray, rank: int | str, max_calls: int | Non
     sensing = None if np.all(seen) else gnp.Entries(seen)
     problem = gnp.composite(gnp.LowRank(), gnp.L1(x if sensing is None else x[seen]), sensing=sensing)
     res = gnp.minimize(problem, rank=rank, max_calls=max_calls, polish=True)
-    return Split(*res.x, res)
+    left, right = res.x
+    return Split(left, right, res)
 
 
 def checked_components(given: Any, most: int) -> int | str:

@@ -59,7 +59,7 @@ def _lines(block, part):
     return sum(bool(line.strip()) for line in block.splitlines()[first - 1 : part.end_lineno])
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/howto/scikit-learn.md"])
 def test_code_in_the_documents_runs(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = code_blocks(document)

@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import counted
 from gnpolyak.estimators.projection import project
-from gnpolyak.estimators.solving import Reporting, checked_components, checked_flag, returned, split, validated
+from gnpolyak.estimators.solving import (
+    Reporting,
+    checked_components,
+    checked_flag,
+    noise_edge,
+    returned,
+    split,
+    validated,
+)
 
 
 class RobustCompletion(OneToOneFeatureMixin, TransformerMixin, Reporting, BaseEstimator):  # type: ignore[misc]
@@ -102,10 +110,12 @@ class RobustCompletion(OneToOneFeatureMixin, TransformerMixin, Reporting, BaseEs
         self._require_seen(seen)
         found = split(x, seen, wanted, self.max_calls)
         self.low_rank_ = found.left @ found.right.T
-        self.components_ = np.linalg.svd(self.low_rank_, full_matrices=False)[2][: found.right.shape[1]]
+        _, values, right = np.linalg.svd(self.low_rank_, full_matrices=False)
+        self.components_ = right[: found.right.shape[1]]
         self.n_components_ = len(self.components_)
         self.outliers_ = found.outliers(seen)
         self._report(found.result)
+        self._require_signal(values[0], noise_edge(self.noise_, seen))
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: N803

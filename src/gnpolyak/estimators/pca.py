@@ -10,7 +10,15 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from gnpolyak.base import foreign
 from gnpolyak.estimators.projection import project
-from gnpolyak.estimators.solving import Reporting, checked_components, checked_flag, returned, split, validated
+from gnpolyak.estimators.solving import (
+    Reporting,
+    checked_components,
+    checked_flag,
+    noise_edge,
+    returned,
+    split,
+    validated,
+)
 
 # Singular values below this share of the table's largest are rounding: exact data are recovered to about twelve digits.
 _ROUNDING = 1e-9
@@ -152,9 +160,9 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Ba
         n, p = table.shape
         self.mean_ = table.mean(axis=0) if centered else np.zeros(p)
         left, values, right = np.linalg.svd(table - self.mean_, full_matrices=False)
-        # The largest singular value of nothing but noise, in a table of this shape.
-        noise = (self.noise_ or 0.0) * (np.sqrt(n) + np.sqrt(p))
-        told = int(np.sum(values > max(_ROUNDING * np.linalg.norm(table, 2), noise)))
+        edge = noise_edge(self.noise_, np.ones(table.shape, bool))
+        self._require_signal(values[0], edge)
+        told = int(np.sum(values > max(_ROUNDING * np.linalg.norm(table, 2), edge)))
         count = wanted if isinstance(wanted, int) else max(told, 1)
         signs = np.sign(right[np.arange(len(right)), np.argmax(np.abs(right), axis=1)])[:count]
         self.n_components_ = count

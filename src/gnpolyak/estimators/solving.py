@@ -51,6 +51,10 @@ class Reporting:
     def _unjudged(self, why: str) -> None:
         warnings.warn(f"{type(self).__name__}: {why}", UserWarning, stacklevel=3)
 
+    def _require_signal(self, largest: float, edge: float) -> None:
+        if edge and largest <= edge:
+            self._unjudged("nothing stands out of the noise: no singular value is larger than noise alone would have")
+
 
 def validated(estimator: Any, x: Any, y: Any = "no_validation", **checks: Any) -> Any:
     """The data as float64, checked as scikit-learn does; tensors by DLPack, tables with the names of their columns."""
@@ -73,6 +77,12 @@ def split(x: np.ndarray, seen: np.ndarray, rank: int | str, max_calls: int | Non
     res = gnp.minimize(problem, rank=rank, max_calls=max_calls, polish=True)
     left, right = res.x
     return Split(left, right, res)
+
+
+def noise_edge(noise: float | None, seen: np.ndarray) -> float:
+    """σ (√n + √p)/√share, the largest singular value of nothing but noise in a table of which a share was seen."""
+    n, p = seen.shape
+    return (noise or 0.0) * (np.sqrt(n) + np.sqrt(p)) / np.sqrt(np.mean(seen))
 
 
 def checked_components(given: Any, most: int) -> int | str:

@@ -84,7 +84,9 @@ def _explains_more(run: Run, more: Result, res: Result) -> bool:
     before, after = (np.abs(_residuals(run, each)) for each in (res, more))
     sizes = [trees.size(trees.trimmed(each.x)) for each in (res, more)]
     scale = max(noise_scale(after, sizes[1]), np.finfo(after.dtype).tiny)
-    fall = np.sum(_loss(before / scale)) - np.sum(_loss(after / scale))
+    # Beside an exact fit, whose scale is nothing, all residuals are infinitely large, and cost what an outlier does.
+    with np.errstate(over="ignore"):
+        fall = np.sum(_loss(before / scale)) - np.sum(_loss(after / scale))
     return bool(2 * fall > (sizes[1] - sizes[0]) * np.log(before.size))
 
 

@@ -63,8 +63,9 @@ def test_in_noise_the_mean_is_no_component():
     assert (pca.status_, pca.success_, pca.n_components_) == ("NOISE", False, 2)
     assert pca.noise_ == pytest.approx(0.05, rel=0.2)
     assert np.all(pca.outliers_[mask])
-    assert np.sqrt(np.mean((pca.low_rank_ - clean) ** 2)) < 0.05
-    assert RobustPCA(1).fit(ruined).components_.shape == (1, 40)
+    assert np.sqrt(np.mean((pca.low_rank_ - clean) ** 2)) < 0.03
+    told = RobustPCA(2).fit(ruined)
+    assert np.sqrt(np.mean((told.low_rank_ - clean) ** 2)) < 0.03
 
 
 def test_noise_alone_is_no_success_and_no_exception():

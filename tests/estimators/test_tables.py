@@ -87,6 +87,12 @@ def test_where_every_table_fits_it_says_so():
     assert pca.outliers_ is None
 
 
+@pytest.mark.parametrize("estimator", [RobustPCA(), RobustCompletion()])
+def test_a_table_of_zeros_is_no_signal(estimator):
+    with pytest.raises(gnp.InputError, match="of which 90% of the entries are exactly zero"):
+        estimator.fit(np.diag(np.arange(1.0, 11)))
+
+
 @pytest.mark.parametrize("value", [0, 41, 2.0, "all", True])
 def test_a_number_of_components_that_is_none(value):
     with pytest.raises(gnp.InputError, match="n_components"):

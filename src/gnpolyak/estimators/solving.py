@@ -72,11 +72,23 @@ def split(x: np.ndarray, seen: np.ndarray, rank: int | str, max_calls: int | Non
     smallest = min(x.shape)
     if np.all(seen) and (rank if isinstance(rank, int) else 1) >= smallest:
         return Split(x, np.eye(x.shape[1]), None) if x.shape[1] == smallest else Split(np.eye(len(x)), x.T, None)
+    _require_entries(x[seen])
     sensing = None if np.all(seen) else gnp.Entries(seen)
     problem = gnp.composite(gnp.LowRank(), gnp.L1(x if sensing is None else x[seen]), sensing=sensing)
     res = gnp.minimize(problem, rank=rank, max_calls=max_calls, polish=True)
     left, right = res.x
     return Split(left, right, res)
+
+
+def _require_entries(values: np.ndarray) -> None:
+    zero = float(np.mean(values == 0))
+    if zero >= 0.5:
+        raise InputError(
+            given=f"a table of which {zero:.0%} of the entries are exactly zero",
+            needed="mostly other entries",
+            missing="a signal: by least absolute deviations the zero table explains this one",
+            advice="mark what was not measured as NaN for RobustCompletion; counts are sklearn.decomposition.NMF's",
+        )
 
 
 def noise_edge(noise: float | None, seen: np.ndarray) -> float:

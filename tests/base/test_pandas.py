@@ -1,5 +1,8 @@
 """pandas in, labels kept; columns that are no numbers are named."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -52,3 +55,8 @@ def test_numbers_are_numbers_however_they_are_stored(dtype):
 def test_what_is_no_number_is_named(value, says):
     with pytest.raises(gnp.InputError, match=says):
         gnp.L1(value)
+
+
+def test_nothing_is_imported_for_those_who_do_not_use_it():
+    code = "import gnpolyak, sys; assert not {'torch', 'pandas', 'sklearn'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -22,11 +22,19 @@ LAYERS = [
 LEVEL = {name: level for level, row in enumerate(LAYERS) for name in row}
 # Inside the two folders that are the mathematics, the same again: h and c, then A of c, then all of them.
 INSIDE = {
-    "problem": [{"capabilities"}, {"penalties", "maps"}, {"sensing"}, {"oracles"}, {"composite"}, {"formed"}],
+    "problem": [
+        {"capabilities", "box"},
+        {"penalties", "maps"},
+        {"sensing"},
+        {"oracles"},
+        {"composite"},
+        {"formed"},
+    ],
     "steps": [
         {"status"},
         {"linear", "cuts", "targets", "weights"},
         {"metrics", "weighted"},
+        {"boxed"},
         {"methods"},
         {"graduated", "least_absolute"},
         {"named"},

@@ -67,6 +67,11 @@ def select(condition: Any, a: Tree, b: Tree) -> Tree:
     return jax.tree.map(lambda u, v: jnp.where(condition, u, v), a, b)
 
 
+def masked(kept: Tree, a: Tree) -> Tree:
+    """The tree with zeros where `kept`, a tree of masks, does not hold."""
+    return jax.tree.map(lambda k, u: jnp.where(k, u, 0.0), kept, a)
+
+
 def all_finite(*trees: Tree) -> Array:
     """Tell whether every entry of every leaf is finite."""
     xp = namespace(trees)

@@ -11,11 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.shapes import shapes_of
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.box import Box
 from gnpolyak.problem.capabilities import IMAGE
-from gnpolyak.problem.maps import AutodiffMap, Map
+from gnpolyak.problem.maps import AutodiffMap, Held, Map
 from gnpolyak.problem.oracles import KERNELS, Kernel, Products, linearised
 from gnpolyak.problem.penalties import Penalty
 from gnpolyak.problem.sensing import Identity, Sensing
@@ -45,11 +47,14 @@ class Composite(eqx.Module):
         h, the sharp penalty.
     sensing : Sensing
         A, the linear measurements of the image.
+    box : Box, optional
+        What x may not leave: the ``bounds`` of `minimize`.
     """
 
     map: Map
     penalty: Penalty
     sensing: Sensing
+    box: Box | None = None
 
     def evaluate(self, x: Tree) -> Point:
         """One oracle call: f(x) and g = Jᵀ(Aᵀv) for one v ∈ ∂h(A(c(x)))."""
@@ -105,11 +110,31 @@ class Composite(eqx.Module):
 
     def cast(self, dtype: np.dtype) -> Composite:
         """The problem with its numbers in `dtype`, except those that a part was asked to store otherwise."""
-        return Composite(self.map.cast(dtype), self.penalty.cast(dtype), self.sensing.cast(dtype))
+        box = None if self.box is None else self.box.cast(dtype)
+        return Composite(self.map.cast(dtype), self.penalty.cast(dtype), self.sensing.cast(dtype), box)
+
+    def within(self, box: Box | None) -> Composite:
+        """The problem with x in a box."""
+        return Composite(self.map, self.penalty, self.sensing, box)
+
+    def holding(self, point: Point) -> tuple[Composite, Point]:
+        """The problem and the point as a subgradient step inside the box sees them.
+
+        Variables at a bound that a step against the subgradient would lead through are held: J is without their
+        columns, and the subgradient without their entries.
+        """
+        if self.box is None:
+            return self, point
+        free = self.box.free(point.x, trees.scale(-1.0, point.subgradient))
+        held = Composite(Held(self.map, free), self.penalty, self.sensing, self.box)
+        return held, Point(point.x, point.value, trees.masked(free, point.subgradient), point.v)
 
     def whitened(self) -> Composite:
-        """The problem in a variable in which its measurements treat all directions alike; itself where x is one."""
-        return Composite(self.map, self.penalty, self.sensing.whitened())
+        """The problem in a variable in which its measurements treat all directions alike; itself where x is one.
+
+        A box would be none in another variable, and keeps x as it is.
+        """
+        return self if self.box is not None else Composite(self.map, self.penalty, self.sensing.whitened())
 
     def settled(self, x: Tree) -> Composite:
         """The problem as it is now: what the functions in it capture is read, once, and made part of it.
@@ -123,8 +148,8 @@ class Composite(eqx.Module):
             z = Composite(c, self.penalty, sensing).shape(x)
         except Exception:
             # Parts that do not fit each other are for `check` to name.
-            return Composite(c, self.penalty, sensing)
-        return Composite(c, self.penalty.settled(z), sensing)
+            return Composite(c, self.penalty, sensing, self.box)
+        return Composite(c, self.penalty.settled(z), sensing, self.box)
 
     @property
     def label(self) -> str:

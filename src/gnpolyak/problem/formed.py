@@ -55,6 +55,7 @@ class Formed:
         b, scale = self._programs.fixed(problem, x)
         self.data: Any = np.asarray(b)
         """b, flat."""
+        self.box = None if problem.box is None else trees.on_host(problem.box)
         tilt = problem.penalty.tilt
         self.penalty = FormedPenalty(np.asarray(scale), None if tilt is None else np.asarray(tilt))
 

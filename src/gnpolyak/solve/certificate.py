@@ -2,26 +2,28 @@
 
 x is a first-order minimiser of ‖A(c(x)) − b‖₁ exactly when some v with vᵢ = sign(rᵢ) where rᵢ ≠ 0 and |vᵢ| ≤ 1 where
 rᵢ = 0 has (AJ)ᵀv = 0. Then, for every step z, ‖r − AJz‖₁ ≥ ⟨v, r⟩ − ⟨(AJ)ᵀv, z⟩: nothing can be gained to first order.
+In a box the same holds where (AJ)ᵀv pushes variables that are at their bounds outwards, and is zero for all others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import TILT
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.dual import Dual, of_the_l1_problem, smallest
-from gnpolyak.steps.weighted import is_small
+from gnpolyak.solve.dual import Dual, in_metric
+from gnpolyak.solve.dual_formed import of_the_l1_problem, projected
+from gnpolyak.steps.weighted import forms_jacobian, is_small
 
 # What a tenth of each variable, or of the data, may gain of the value to first order at a point that is called a
 # minimum; in single precision some units of its rounding.
 _ALLOWED, _UNITS = 1e-8, 32
 _TENTH = 0.1
-# The fewest products that a certificate takes, and the most.
-LEAST, _NO_LIMIT = 4, 2**31 - 1
+# The most products that a certificate may take.
+_NO_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Certificate:
     """How long it took, without compilation."""
     adds_up: bool
     """Whether the sizes of the residuals add up to the value: of others nothing can be concluded."""
+    dual: np.ndarray | None = field(default=None, repr=False, compare=False)
+    """v."""
 
     @property
     def holds(self) -> bool:
@@ -77,7 +81,8 @@ def certify(problem: Composite, x: Tree, tol: float = 0.0, budget: int = _NO_LIM
     """
     if problem.penalty.has(TILT):
         return _told(of_the_l1_problem(problem, x, tol))
-    told = _told(smallest(problem, x, tol, budget))
+    formed = forms_jacobian(problem, x)
+    told = _told(projected(problem, x, tol) if formed else in_metric(problem, x, tol, budget))
     if told.holds or not is_small(problem, x) or told.products >= budget:
         return told
     # The smallest v is not the only one. Where the l1 problem can be solved to its end, it has the last word.
@@ -90,7 +95,7 @@ def _told(dual: Dual) -> Certificate:
     r, size = dual.r, np.abs(dual.r)
     # A tenth of a variable that is zero is no step: there it is a tenth of the data that counts.
     moved = _TENTH * max(dual.steps, dual.unit * r.size**0.5 * dual.slope)
-    gained = float(np.sum(size - np.clip(dual.v, -1.0, 1.0) * r)) + moved
+    gained = float(np.sum(size - np.clip(dual.v, -1.0, 1.0) * r)) + moved + dual.edge
     # Against the value, or what it would be with typical data: an outlier of 1e20 must not make every gain look small.
     scale = min(float(np.sum(size)), r.size * dual.unit)
     gain = gained / scale if scale > 0 else np.inf * (gained > 0)
@@ -105,4 +110,5 @@ def _told(dual: Dual) -> Certificate:
         products=dual.products,
         seconds=dual.seconds,
         adds_up=dual.adds_up,
+        dual=dual.v,
     )

@@ -15,6 +15,7 @@ from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.formed import Formed
 from gnpolyak.solve.certificate import certify
+from gnpolyak.solve.escape import escape
 from gnpolyak.solve.loop import Run, is_lower, no_worse
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.uncertainty import Uncertainty
@@ -29,6 +30,10 @@ from gnpolyak.steps.weights import MAD, TUKEY
 STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK, Status.CALL_LIMIT}
 # Ends that a certificate can turn into a success.
 _CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
+# How often a solve goes on from a bound where a variable was stuck.
+_MOST_ESCAPES = 20
+# By how much of the value it must have fallen there.
+_LOWER = 1e-8
 # At a sharp solution good residuals are at rounding level and bad ones are not. A factor of 1,000 between two
 # neighbours in size is no accident; without one, nothing is judged.
 _GAP = 1e3
@@ -49,7 +54,7 @@ def proves(problem: Composite, rule: Target, x: Tree) -> Callable[[float, float]
     return lambda value, first: value - bound <= allowed
 
 
-def certified(run: Run, rule: Target, res: Result) -> Result:
+def certified(run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES) -> Result:
     """The result with its success proved, or taken back.
 
     A success that rests on the word of a rule for an unknown optimum is none before something certifies it: the lower
@@ -72,7 +77,25 @@ def certified(run: Run, rule: Target, res: Result) -> Result:
     run.note(certificate.products, certificate.seconds)
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
-    return run.so_far(replace(res, status=status, certificate=certificate, bound=bound))
+    told = run.so_far(replace(res, status=status, certificate=certificate, bound=bound))
+    return _escaped(run, rule, told, escapes) if certificate.holds else told
+
+
+def _escaped(run: Run, rule: Target, res: Result, escapes: int) -> Result:
+    """The result, or a better one from beside the bounds at which variables were stuck."""
+    problem, x, formed = run.problem, res.state.best.x, forms_jacobian(run.problem, res.state.best.x)
+    dual = None if res.certificate is None else res.certificate.dual
+    beside = None if dual is None else escape(problem, x, dual, res.value)
+    if beside is None:
+        return res
+    # The v of an l1 problem that was solved to its end is to be believed: what it says could be gained is no minimum.
+    stands = replace(res, status=Status.UNCERTIFIED) if formed else res
+    if not escapes or not run.room:
+        return stands
+    # To the least value of the linearised problems where that can be had: other steps may end above where they began.
+    further = run.through(((LeastAbsolute() if formed else run.method or Graduated(), rule),), beside)
+    lower = further.value < res.value * (1 - _LOWER)
+    return certified(run, rule, further, escapes - 1) if lower else run.so_far(stands)
 
 
 def _can_be_certified(problem: Composite, x: Tree) -> bool:

@@ -14,8 +14,8 @@ from jax import Array
 
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.certificate import LEAST
 from gnpolyak.solve.chunks import LONGEST, Chunks
+from gnpolyak.solve.dual import LEAST
 from gnpolyak.solve.hosted import Hosted, is_hosted
 from gnpolyak.solve.result import History, Result
 from gnpolyak.steps.iteration import State

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,24 +11,23 @@ import numpy as np
 
 from gnpolyak.base import arrays, foreign, trees
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_whole
+from gnpolyak.base.numbers import COUNTABLE, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.solve.bounds import bounded
 from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown, last_factor
 from gnpolyak.solve.interrupts import interruptible
 from gnpolyak.solve.loop import Limits, Run, is_lower
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
+from gnpolyak.solve.rules import target_rule
 from gnpolyak.solve.starting import goes_by_factors, start
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
 from gnpolyak.steps.status import Status
-from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
-
-# The tol that `minimize` and every rule have by default.
-_TOL = Target.__dataclass_fields__["tol"].default
+from gnpolyak.steps.targets import Target
 
 
 def minimize(
@@ -37,6 +35,7 @@ def minimize(
     x0: Tree = None,
     method: str | Method = "auto",
     *,
+    bounds: Any = None,
     rank: int | str | tuple[int, ...] = "auto",
     cuts: int | None = None,
     target: float | Target | None = None,
@@ -65,6 +64,12 @@ def minimize(
         ``"auto"`` (GNP with several cuts, then graduated Gauss–Newton steps), ``"graduated"`` (those alone), the
         methods of the literature ``"gnp"``, ``"lmm"``, ``"scaledsm"`` and ``"polyak"``, or a configured object such as
         ``GNP(solver="cg")``.
+    bounds : (lo, hi), scipy.optimize.Bounds or list of pairs, optional
+        A box that x does not leave: no point outside of it is ever evaluated. lo and hi are numbers, arrays that
+        broadcast to x, or pytrees like x; None or an infinite number is no bound. A list of tuples (low, high) has one
+        for each number of a flat x. A start outside, given or from the data, is moved to the nearest point of the box.
+        Variables at a bound are held there as long as their multipliers push outwards, which is what a certificate
+        asks of them; in noise they count as fixed, and have no variance.
     rank : int, tuple of int or "auto"
         The number of factors of a start from the data; for a Tucker tensor one for each axis. ``"auto"`` begins with an
         estimate (`starts.estimate_rank`) and adds factors as long as each explains data that the others do not. The
@@ -114,12 +119,12 @@ def minimize(
     _check_callback(callback)
     chosen = as_method(method, cuts)
     settings = {"tol": tol, "inner": inner, "outer": outer}
-    rule = _target_rule(problem, target, lower_bound, strategy, settings)
+    rule = target_rule(problem, target, lower_bound, strategy, settings)
     limits = Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
     walks = x0 is None and goes_by_factors(problem)
     grows = x0 is None and rank == "auto" and not walks
     x0 = start(problem, rank) if x0 is None else x0
-    given, x, dtype = _checked_start(problem, chosen, x0)
+    given, x, dtype = _checked_start(problem, chosen, x0, bounds, walks or grows)
     convert = arrays.to_jax if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype, compiled=False):
         solved = given.whitened() if chosen.assisted else given
@@ -189,73 +194,10 @@ def _check_problem(problem: Any) -> None:
         )
 
 
-def _target_rule(problem: Composite, target: Any, lower_bound: Any, strategy: Any, settings: dict[str, Any]) -> Target:
-    """The rule that the arguments of `minimize` ask for."""
-    if target is not None and (lower_bound is not None or strategy is not None):
-        raise InputError(
-            given=f"target={target!r} together with lower_bound={lower_bound!r}, strategy={strategy!r}",
-            needed="either the optimum, or a lower bound and a strategy to find it",
-            missing="one decision",
-            advice="drop target if it is only a bound; drop the other two if it is the optimum",
-        )
-    if isinstance(target, Target):
-        # A tol of its own goes with the rule, unless minimize was given another one.
-        rule = target if settings["tol"] == _TOL else dataclasses.replace(target, tol=settings["tol"])
-    elif target is not None:
-        rule = Known(_as_float(target), tol=settings["tol"])
-    else:
-        kind: Any = _strategy(strategy)
-        taken = {field.name for field in dataclasses.fields(kind)}
-        rule = kind(_lower_bound(problem, lower_bound), **{k: v for k, v in settings.items() if k in taken})
-    _check_rule(rule)
-    return rule
-
-
-def _check_rule(rule: Target) -> None:
-    numbers = {"target or lower bound": rule.stated(), "tol": rule.tol}
-    for name, number in numbers.items():
-        if not is_real(number) or (name == "tol" and number < 0):
-            raise InputError(
-                given=f"{name} = {number!r} for the {type(rule).__name__} rule",
-                needed="a finite number" + (" of at least 0" if name == "tol" else ""),
-                missing=f"a valid {name}",
-                advice=f"leave {name} at its default, or see help(gnpolyak.{type(rule).__name__})",
-            )
-    rule.check()
-
-
-def _strategy(name: Any) -> type[Target]:
-    if name is None:
-        return Level
-    if not isinstance(name, str) or name not in STRATEGIES:
-        raise InputError(
-            given=f"strategy={name!r}",
-            needed=f"one of {', '.join(map(repr, STRATEGIES))}",
-            missing="a known strategy",
-            advice="leave strategy out for the default, 'level'",
-        )
-    return STRATEGIES[name]
-
-
-def _as_float(number: Any) -> Any:
-    """A Python float of whatever number this is; anything else as it is, for the rule to refuse."""
-    return float(number) if isinstance(number, (int, np.number)) and not isinstance(number, bool) else number
-
-
-def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
-    bound = problem.penalty.infimum if lower_bound is None else lower_bound
-    if bound is None:
-        raise InputError(
-            given=f"neither target nor lower_bound, with {type(problem.penalty).__name__}",
-            needed="a number the value cannot fall below",
-            missing="an infimum: this penalty states none",
-            advice="pass target=, or lower_bound=, or construct the penalty with infimum=",
-        )
-    return _as_float(bound)
-
-
-def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Composite, Tree, np.dtype]:
-    """The problem as it is now, the start as JAX arrays, and the dtype that both are in."""
+def _checked_start(
+    problem: Composite, method: Method, x0: Tree, bounds: Any, grows: bool
+) -> tuple[Composite, Tree, np.dtype]:
+    """The problem as it is now, in its box, the start as JAX arrays, and the dtype that both are in."""
     if arrays.is_traced((x0, problem)):
         raise InputError(
             given="minimize inside a jit, vmap or grad",
@@ -266,6 +208,7 @@ def _checked_start(problem: Composite, method: Method, x0: Tree) -> tuple[Compos
     x = arrays.as_variable(x0)
     dtype = arrays.working_dtype(x, problem)
     x = arrays.cast(x, dtype)
+    problem, x = bounded(problem, x, bounds, grows)
     with arrays.computing_in(dtype, compiled=False):
         problem = problem.cast(dtype).settled(x)
         problem.check(x)

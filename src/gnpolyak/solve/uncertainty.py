@@ -2,6 +2,8 @@
 
 With ψ(r) = w(r) r for Tukey's weights at the noise, the estimate has the covariance τ² (JᵀAᵀAJ)† over the data that are
 no outliers, with τ² = Σψ²/(m − n) / (mean ψ′)².
+
+Variables at their bounds are held there: they have no variance of their own, and add none to that of the others.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.formed import Formed
 from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
-from gnpolyak.steps.weighted import lengths
+from gnpolyak.steps.weighted import lengths, over
 from gnpolyak.steps.weights import TUKEY
 
 # The relative tolerance of a system for a direction: standard errors are not asked for to more digits.
@@ -73,10 +75,17 @@ def _influence(r: Array, variables: int, sigma: float) -> tuple[Array, Array]:
     return good, xp.sum(xp.where(good, psi, 0.0) ** 2) / spare / mean**2
 
 
+def _free(problem: Composite, x: Tree) -> Tree | None:
+    """Which variables are not at a bound; None where there are no bounds."""
+    return None if problem.box is None else jax.tree.map(lambda at: ~at, problem.box.active(x))
+
+
 def _whole(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
     """All of the covariance; on the host, where nothing but the model is compiled."""
     formed = Formed(problem, x)
     matrix: Any = formed.matrix(x)
+    free: Any = _free(problem, x)
+    matrix = matrix if free is None else np.where(np.asarray(trees.ravel(free)[0]), matrix, 0.0)
     good, scale = _influence(formed.seen(x)[1], trees.size(x), sigma)
     kept: Any = np.where(good[:, None], matrix, 0.0)
     column: Any = lengths(kept)
@@ -91,8 +100,13 @@ def _solved(problem: Composite, x: Tree, direction: Tree, sigma: float) -> Tree:
     """τ² (JᵀAᵀAJ)†d, by conjugate gradients in the metric of the map."""
     r = problem.penalty.residuals(problem.measure(x)).ravel()
     good, scale = _influence(r, trees.size(x), sigma)
-    product, kept = problem.linearised(x).product, good.astype(scale.dtype)
+    products, kept, free = problem.linearised(x), good.astype(scale.dtype), _free(problem, x)
+    if free is not None:
+        products, direction = products.over(free), trees.masked(free, direction)
     solution, _ = jax.scipy.sparse.linalg.cg(
-        lambda z: product(z, kept)[1], direction, tol=_TOLERANCE, M=problem.map.preconditioner(x)
+        lambda z: products.product(z, kept)[1],
+        direction,
+        tol=_TOLERANCE,
+        M=over(free, problem.map.preconditioner(x)),
     )
     return trees.scale(scale, solution)

@@ -22,6 +22,7 @@ from gnpolyak.base.namespace import cond, namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.steps import boxed
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.weighted import (
@@ -112,10 +113,7 @@ class Graduated(Method):
         xp = namespace(memory.seen.r)
         w = memory.width.weights(memory.seen.r)
         system = Weighted(memory.seen.r, memory.seen.kept, w, memory.damping, memory.apart)
-        if forms_jacobian(problem, point.x):
-            z, trial, products = dense(problem, point.x, system)
-        else:
-            z, trial, products = conjugate_gradient(problem, point.x, system, outlook.budget - 1)
+        z, trial, products = _solved(problem, point.x, system, outlook.budget - 1)
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, z),
             memory=replace(memory, trial=trial),
@@ -134,6 +132,14 @@ class Graduated(Method):
 
     def verdict(self, memory: Graduation) -> Array:
         return memory.status
+
+
+def _solved(problem: Composite, x: Tree, system: Weighted, budget: Array) -> tuple[Tree, Trial, Array]:
+    """The step of a weighted system, what it promises, and the products it took."""
+    box, formed = problem.box, forms_jacobian(problem, x)
+    if box is not None:
+        return boxed.dense(problem, box, x, system) if formed else boxed.iterative(problem, box, x, system, budget)
+    return dense(problem, x, system) if formed else conjugate_gradient(problem, x, system, budget)
 
 
 def _rounding(problem: Composite, x: Tree) -> Array:

@@ -78,12 +78,14 @@ def init(
     target : Target
         Such as ``Known(0.0)`` or ``Level(lower_bound=0.0)``.
     x0 : array or pytree
+        Moved to the nearest point of the problem's box, where it has one.
     calls : int
         Oracle calls that were made before.
     limit : int
         The most oracle calls that steps may make in all.
     """
     method, target = _suited(problem, method, target, x0)
+    x0 = x0 if problem.box is None else problem.box.project(x0)
     start, seen = method.evaluate(problem, x0)
     xp = namespace(start)
     state = State(
@@ -133,6 +135,9 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     gap = namespace(state).maximum(state.point.value - target.level(state.aim), 0.0)
     outlook = Outlook(gap, target.fraction, state.limit - state.calls)
     proposal = method.propose(problem, state.point, state.memory, outlook)
+    if problem.box is not None:
+        # Outside of the box a model may not be defined: whatever a method proposes, it is not asked there.
+        proposal = replace(proposal, x=problem.box.project(proposal.x))
     return cond(
         (state.status == Status.RUNNING) & proposal.solved,
         lambda: _advance(problem, method, target, state, proposal),

@@ -21,6 +21,7 @@ from gnpolyak.base.namespace import cholesky_solver, namespace, svd, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.problem.formed import Formed
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.weighted import jacobian, lengths, ratio, residuals_at
@@ -47,30 +48,42 @@ class _Interior(eqx.Module):
     going: Array
 
 
+Within = tuple[Array, Array]
+"""The steps to the lower bounds of the variables, at most 0, and to the upper ones, at least 0."""
+
+
 def least_absolute(
-    matrix: Array, r: Array, prox: Array | float = 0.0, tilt: Array | None = None
+    matrix: Array,
+    r: Array,
+    prox: Array | float = 0.0,
+    tilt: Array | None = None,
+    within: Within | None = None,
 ) -> tuple[Array, Array]:
     """The z that minimises ‖r − matrix·z‖₁ + (prox/2)‖Dz‖², and the v that proves it, by a primal-dual interior point.
 
-    With a tilt t the sum of t (r − matrix·z) is part of what is minimised, as quantiles have it.
+    With a tilt t the sum of t (r − matrix·z) is part of what is minimised, as quantiles have it. With bounds on z it is
+    minimised between them, and v balances the others up to multipliers that push out of the box.
 
     Columns are turned orthonormal first, so that the condition of the matrix does not enter the iteration. Directions
     that the matrix does not see stay where they are.
     """
-    xp, eps = namespace(matrix, r), float(jnp.finfo(r.dtype).eps)
+    xp, eps, data = namespace(matrix, r), float(jnp.finfo(r.dtype).eps), r.size
     column = lengths(matrix)
+    unit = median(xp.abs(r), r != 0)
+    unit = xp.where(unit > 0, unit, 1.0)
+    tilts = None if tilt is None else xp.full(r.shape, tilt, r.dtype)
+    if within is not None:
+        matrix, r, tilts = _with_bounds(matrix, r, tilts, within)
     q, triangle = xp.linalg.qr(matrix / column)
     # Without pivots a dependent column leaves a direction in q that is none of the matrix; those of R are all of it.
     left, values, right = svd(triangle)
     seen = values > len(values) * eps * values[0]
     q = q @ xp.where(seen, left, 0.0)
     back = right.T * xp.where(seen, 1 / xp.where(seen, values, 1.0), 0.0)
-    unit = median(xp.abs(r), r != 0)
-    unit = xp.where(unit > 0, unit, 1.0)
     # A far datum pulls by its sign alone: some thousand medians away is as good as 1e20.
     c = xp.clip(r / unit, -(eps**-0.25), eps**-0.25)
     kernel = prox * unit * back.T @ back
-    pull = xp.zeros(q.shape[1], r.dtype) if tilt is None else tilt * xp.sum(q, axis=0)
+    pull = xp.zeros(q.shape[1], r.dtype) if tilts is None else q.T @ tilts
     start = q.T @ c
     rest = c - q @ start
     lift = xp.mean(xp.abs(rest)) + eps
@@ -86,11 +99,47 @@ def least_absolute(
     def iterate(s: _Interior) -> _Interior:
         moved = _newton(q, c, kernel, pull, s)
         gap = moved.p @ (1 - moved.v) + moved.o @ (1 + moved.v)
-        left = (gap > _GAP * xp.sum(xp.abs(c - q @ moved.z))) & (gap > 8 * r.size * eps)
+        left = (gap > _GAP * xp.sum(xp.abs((c - q @ moved.z)[:data]))) & (gap > 8 * r.size * eps)
         return replace(moved, going=moved.going & left)
 
     end = while_loop(lambda s: s.going & (s.steps < _MOST_STEPS), iterate, first)
-    return (back @ end.z) * unit / column, end.v
+    z = (back @ end.z) * unit / column
+    if within is not None and tilts is not None:
+        slack, multiplier = (row[data:].reshape(2, -1) for row in (xp.abs(c - q @ end.z), xp.abs(end.v + tilts)))
+        # A bound of a variable that the matrix does not see has a row of zeros, and no say.
+        bound = xp.any(matrix[data:] != 0, axis=1).reshape(2, -1)
+        z = _on_its_bounds(z, within, bound & (slack <= 100 * eps**0.5 * multiplier))
+    return z, end.v[:data]
+
+
+def _on_its_bounds(z: Array, within: Within, there: Array) -> Array:
+    """z with the variables at their bounds that are there but for the end of the iteration, and none outside."""
+    xp, (low, high) = namespace(z), within
+    return xp.where(there[0], low, xp.where(there[1], high, xp.clip(z, low, high)))
+
+
+def _with_bounds(matrix: Array, r: Array, tilts: Array | None, within: Within) -> tuple[Array, Array, Array]:
+    """The problem with a row for each bound, which costs 2kⱼ times what z is outside by, and nothing inside.
+
+    |ρ| + ρ with ρ = k(low − z), and |ρ| − ρ with ρ = k(high − z). No multiplier is larger than ‖AJeⱼ‖₁ times the
+    steepest penalty, which is less than 2: with that norm for kⱼ the penalty is exact, and nothing is left to choose.
+    """
+    xp = namespace(matrix)
+    k = xp.sum(xp.abs(matrix), axis=0)
+    sides = [xp.isfinite(side) for side in within]
+    rows = [xp.diag(xp.where(there, k, 0.0)) for there in sides]
+    ends = [xp.where(there, k * xp.where(there, side, 0.0), 0.0) for there, side in zip(sides, within, strict=True)]
+    signs = [xp.where(there, sign, 0.0) for there, sign in zip(sides, (1.0, -1.0), strict=True)]
+    first = xp.zeros_like(r) if tilts is None else tilts
+    return xp.concatenate([matrix, *rows]), xp.concatenate([r, *ends]), xp.concatenate([first, *signs])
+
+
+def reach(problem: Composite | Formed, x: Tree) -> Within | None:
+    """The steps to the bounds of x, flat; None where there are none."""
+    if problem.box is None:
+        return None
+    below, above = problem.box.like(x).room(x)
+    return trees.ravel(below)[0], trees.ravel(above)[0]
 
 
 def _newton(q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) -> _Interior:
@@ -181,7 +230,7 @@ class LeastAbsolute(Method):
         matrix, unravel = jacobian(problem, point.x)
         xp = namespace(matrix)
         tilt = problem.penalty.tilt
-        z, _ = least_absolute(matrix, memory.r, memory.prox, tilt)
+        z, _ = least_absolute(matrix, memory.r, memory.prox, tilt, reach(problem, point.x))
         promise = _fall(memory.r, memory.r - matrix @ z, tilt)
         length = xp.sum(xp.sum(matrix * matrix, axis=0) * z * z)
         return Proposal(

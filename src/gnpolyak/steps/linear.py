@@ -76,6 +76,16 @@ class Closed(LinearSolver):
 
     needs: ClassVar[Capability] = GRAM_PINV
 
+    def check(self, problem: Composite, x: Tree) -> None:
+        super().check(problem, x)
+        if problem.box is not None:
+            raise InputError(
+                given="the linear solver Closed together with bounds",
+                needed="a solver that can leave out the columns of variables that are held at their bounds",
+                missing="those of a closed form",
+                advice="use solver='auto' or solver='cg'",
+            )
+
     def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
         return problem.map.gram_pinv(point.x, point.subgradient, damping), 0
 
@@ -244,7 +254,8 @@ class Automatic(LinearSolver):
     max_steps: int | None = eqx.field(static=True, default=None)
 
     def suited(self, problem: Composite, x: Tree) -> LinearSolver:
-        if problem.map.has(GRAM_PINV):
+        # A closed form is that of all columns of J: where some are held at their bounds it is none.
+        if problem.map.has(GRAM_PINV) and problem.box is None:
             return Closed()
         if not problem.map.has(IMAGE) or not problem.sensing.on_images:
             return CG(self.rtol, self.max_steps)

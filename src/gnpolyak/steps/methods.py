@@ -139,6 +139,7 @@ class MetricMethod(Method):
         return bundles.begin(self.cuts, start) if self.cuts is not None and self.cuts > 1 else None
 
     def propose(self, problem: Composite, point: Point, memory: Memory, outlook: Outlook) -> Proposal:
+        problem, point = problem.holding(point)
         direction = self.metric.direction(problem, point, outlook.gap)
         theta = outlook.fraction if self.fraction is None else self.fraction
         x, gamma = self._move(problem, point, memory, theta * outlook.gap, direction)

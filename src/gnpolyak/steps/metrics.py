@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import trees
+from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import CURVATURE, RIGHT_GRAM
 from gnpolyak.problem.composite import Composite, Point
@@ -113,6 +114,13 @@ class RightGram(Metric):
 
     def check(self, problem: Composite, x: Tree) -> None:
         problem.map.require(RIGHT_GRAM, "ScaledSM", "use method='gnp', which runs on every map")
+        if problem.box is not None:
+            raise InputError(
+                given="ScaledSM together with bounds",
+                needed="a metric in which single numbers of the variable can be held",
+                missing="one: ScaledSM's mixes the columns of every row",
+                advice="use method='auto'",
+            )
 
 
 class GaussNewton(Metric):

@@ -22,6 +22,8 @@ from gnpolyak.steps.linear import LARGEST_DENSE_JACOBIAN, LARGEST_DENSE_VARIABLE
 _DAMPING = 0.1
 # Products of one inner solve in the map's own metric, where 5 to 10 are usual, and without a closed form.
 _MOST_PRODUCTS, _MOST_UNPRECONDITIONED = 30, 100
+# Multiplications of a factorisation that takes some ten milliseconds.
+_QUICK = 2**26
 
 
 class Weighted(eqx.Module):
@@ -68,8 +70,16 @@ def residuals_at(problem: Composite | Formed, x: Tree) -> tuple[Point, Seen]:
 
 
 def forms_jacobian(problem: Composite | Formed, x: Tree) -> bool:
-    """Whether AJ is formed: where the map has no closed form, and AJ is small."""
-    return isinstance(problem, Formed) or (not problem.map.has(GRAM_PINV) and is_small(problem, x))
+    """Whether AJ is formed: where the map has no closed form, and AJ is small.
+
+    In a box a closed form, which is that of all columns, is only a preconditioner. There AJ is formed also where a
+    factorisation of it takes no longer than a few products.
+    """
+    if isinstance(problem, Formed):
+        return True
+    if not problem.map.has(GRAM_PINV):
+        return is_small(problem, x)
+    return problem.box is not None and trees.size(x) ** 2 * problem.shape(x).size <= _QUICK
 
 
 def is_small(problem: Composite, x: Tree) -> bool:
@@ -116,17 +126,21 @@ class _CG(eqx.Module):
     going: Array
 
 
-def conjugate_gradient(problem: Composite, x: Tree, system: Weighted, budget: Array) -> tuple[Tree, Trial, Array]:
+def conjugate_gradient(
+    problem: Composite, x: Tree, system: Weighted, budget: Array, free: Tree | None = None
+) -> tuple[Tree, Trial, Array]:
     """CG on JᵀAᵀWAJ + αμ, preconditioned with (JᵀJ + μ)†.
 
-    α, the gain of W^½A along the first direction, brings μ from the units of JᵀJ to those of the system.
+    α, the gain of W^½A along the first direction, brings μ from the units of JᵀJ to those of the system. With a mask of
+    the variables that are free, P, it is on P(JᵀAᵀWAJ + αμ)P with P(JᵀJ + μ)†P.
     """
     products = problem.linearised(x, system.kept)
+    products = products if free is None else products.over(free)
     most = jnp.minimum(_MOST_PRODUCTS if problem.map.has(GRAM_PINV) else _MOST_UNPRECONDITIONED, budget)
     w = system.w
     g = products.pull(w * system.r)
     known = jnp.maximum(system.damping, 0.0)
-    precondition = problem.map.preconditioner(x, known)
+    precondition = over(free, problem.map.preconditioner(x, known))
     first = precondition(g)
     rho = trees.dot(g, first)
     # At first ⟨g, g⟩/⟨g, (JᵀJ)†g⟩ is the curvature of c that the residual meets.
@@ -159,7 +173,12 @@ def conjugate_gradient(problem: Composite, x: Tree, system: Weighted, budget: Ar
     end = lax.while_loop(lambda s: s.going, iterate, start)
     energy = jnp.sum(w * end.image * end.image)
     bending = ratio(ratio(energy, end.gain), trees.dot(end.z, end.z))
-    return end.z, _trial(system, w, end.image, bending, damping), end.products
+    return end.z, trial(system, end.image, bending, damping), end.products
+
+
+def over(free: Tree | None, action: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
+    """The action on the variables that are free alone, P·action·P; on all where there is no mask."""
+    return action if free is None else lambda g: trees.masked(free, action(trees.masked(free, g)))
 
 
 def dense(problem: Composite | Formed, x: Tree, system: Weighted) -> tuple[Tree, Trial, Array]:
@@ -170,9 +189,7 @@ def dense(problem: Composite | Formed, x: Tree, system: Weighted) -> tuple[Tree,
     w = system.w
     weighted = xp.sqrt(w)[:, None] * matrix
     column = lengths(weighted)
-    damping = xp.where(system.damping < 0, _DAMPING, system.damping)
-    # Directions that the data do not see stay where they are.
-    damping = xp.maximum(damping, n * jnp.finfo(matrix.dtype).eps)
+    damping = marquardt(system, n)
     # The right-hand side is one more column, so that Q is never formed.
     top = xp.concatenate([weighted / column, (xp.sqrt(w) * system.r)[:, None]], axis=1)
     below = xp.sqrt(damping) * xp.eye(n, n + 1, dtype=matrix.dtype)
@@ -180,11 +197,20 @@ def dense(problem: Composite | Formed, x: Tree, system: Weighted) -> tuple[Tree,
     y = solve_triangular(triangle[:n, :n], triangle[:n, n])
     image = matrix @ (y / column)
     bending = ratio(xp.sum(w * image * image), xp.sum(y * y))
-    return unravel(y / column), _trial(system, w, image, bending, damping), xp.ones((), jnp.int32)
+    return unravel(y / column), trial(system, image, bending, damping), xp.ones((), jnp.int32)
 
 
-def _trial(system: Weighted, w: Array, image: Array, bending: Array, damping: Array) -> Trial:
-    xp = namespace(image)
+def marquardt(system: Weighted, variables: int) -> Array:
+    """μ in units of columns of length 1, where AJ is formed."""
+    xp = namespace(system.r)
+    damping = xp.where(system.damping < 0, _DAMPING, system.damping)
+    # Directions that the data do not see stay where they are.
+    return xp.maximum(damping, variables * jnp.finfo(system.r.dtype).eps)
+
+
+def trial(system: Weighted, image: Array, bending: Array, damping: Array) -> Trial:
+    """What a step with this image AJz promises."""
+    w, xp = system.w, namespace(image)
     energy = xp.sum(w * image * image)
     predicted = xp.sum(w * image * (system.r - image / 2))
     return Trial(predicted, xp.sqrt(ratio(energy, xp.sum(w))), bending, damping)

@@ -5,6 +5,7 @@ from gnpolyak.problem.maps.autodiff import AutodiffMap
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.cp import CP
 from gnpolyak.problem.maps.hadamard import Hadamard
+from gnpolyak.problem.maps.held import Held
 from gnpolyak.problem.maps.hermitian import Hermitian
 from gnpolyak.problem.maps.linear import Linear
 from gnpolyak.problem.maps.low_rank import LowRank
@@ -22,6 +23,7 @@ __all__ = [
     "MAPS",
     "AutodiffMap",
     "Hadamard",
+    "Held",
     "Hermitian",
     "Linear",
     "LowRank",

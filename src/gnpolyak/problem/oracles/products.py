@@ -42,6 +42,16 @@ class Products:
             return self
         return Products.of(lambda z: rows(self.push(z)), lambda v: self.pull(rows.adjoint(v)))
 
+    def over(self, free: Tree) -> Products:
+        """Those of the columns of AJ that a mask leaves: the other variables are held where they are."""
+
+        def product(z: Tree, w: Array) -> tuple[Array, Tree]:
+            pushed, pulled = self.product(trees.masked(free, z), w)
+            return pushed, trees.masked(free, pulled)
+
+        push, pull = lambda z: self.push(trees.masked(free, z)), lambda v: trees.masked(free, self.pull(v))
+        return Products(push, pull, product)
+
 
 def linearised(c: Map, sensing: Sensing, x: Tree, reading: Callable[[Array], Array] = lambda z: z) -> Products:
     """The products by autodiff; of what is read of the measurements, where that is not they themselves."""

@@ -1,4 +1,4 @@
-"""`minimize`, the front door: its arguments are checked here, before anything is compiled."""
+"""`minimize`, the front door."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gnpolyak.base import arrays, foreign, trees
-from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import COUNTABLE, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.bounds import bounded
+from gnpolyak.solve.arguments import (
+    check_callback,
+    check_problem,
+    checked_calls,
+    checked_seconds,
+    checked_start,
+    target_rule,
+)
 from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown, last_factor
 from gnpolyak.solve.interrupts import interruptible
 from gnpolyak.solve.loop import Limits, Run, is_lower
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
-from gnpolyak.solve.rules import target_rule
 from gnpolyak.solve.starting import goes_by_factors, start
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
@@ -115,16 +117,16 @@ def minimize(
     InputError
         On input that cannot be solved, before anything is compiled.
     """
-    _check_problem(problem)
-    _check_callback(callback)
+    check_problem(problem)
+    check_callback(callback)
     chosen = as_method(method, cuts)
     settings = {"tol": tol, "inner": inner, "outer": outer}
     rule = target_rule(problem, target, lower_bound, strategy, settings)
-    limits = Limits(_checked_calls(max_calls, rule), _checked_seconds(max_seconds))
+    limits = Limits(checked_calls(max_calls, rule), checked_seconds(max_seconds))
     walks = x0 is None and goes_by_factors(problem)
     grows = x0 is None and rank == "auto" and not walks
     x0 = start(problem, rank) if x0 is None else x0
-    given, x, dtype = _checked_start(problem, chosen, x0, bounds, walks or grows)
+    given, x, dtype = checked_start(problem, chosen, x0, bounds, walks or grows)
     convert = arrays.to_jax if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype, compiled=False):
         solved = given.whitened() if chosen.assisted else given
@@ -181,60 +183,3 @@ def _done(run: Run, res: Result) -> bool:
 def _better(run: Run, again: Result, res: Result) -> Result:
     """What a second way found, if that is a success or a lower value."""
     return run.so_far(again if again.success or is_lower(again.value, res.value) else res)
-
-
-def _check_problem(problem: Any) -> None:
-    """Raise InputError unless this is a problem."""
-    if not isinstance(problem, Composite):
-        raise InputError(
-            given=f"a problem of type {type(problem).__name__}",
-            needed="a Composite",
-            missing="the map and the penalty",
-            advice="make one with gnpolyak.composite(model, gnpolyak.L1(b))",
-        )
-
-
-def _checked_start(
-    problem: Composite, method: Method, x0: Tree, bounds: Any, grows: bool
-) -> tuple[Composite, Tree, np.dtype]:
-    """The problem as it is now, in its box, the start as JAX arrays, and the dtype that both are in."""
-    if arrays.is_traced((x0, problem)):
-        raise InputError(
-            given="minimize inside a jit, vmap or grad",
-            needed="values that can be looked at",
-            missing="them: inside a transformation there are only traces",
-            advice="use gnpolyak.init and gnpolyak.step, the pure functions underneath",
-        )
-    x = arrays.as_variable(x0)
-    dtype = arrays.working_dtype(x, problem)
-    x = arrays.cast(x, dtype)
-    problem, x = bounded(problem, x, bounds, grows)
-    with arrays.computing_in(dtype, compiled=False):
-        problem = problem.cast(dtype).settled(x)
-        problem.check(x)
-        method.check(problem, x)
-    return problem, x, dtype
-
-
-def _checked_calls(max_calls: int | None, rule: Target) -> int:
-    """The call limit, the rule's own if none was given; nobody lives to see the end of what can be counted."""
-    given = require_whole("max_calls", rule.default_calls() if max_calls is None else max_calls, 1)
-    return min(given, COUNTABLE)
-
-
-def _checked_seconds(max_seconds: float | None) -> float:
-    """The time limit, infinite if none was given."""
-    if max_seconds is None or (isinstance(max_seconds, float) and max_seconds == float("inf")):
-        return float("inf")
-    return require_positive("max_seconds", max_seconds)
-
-
-def _check_callback(callback: Any) -> None:
-    """Raise InputError unless the callback can be called."""
-    if callback is not None and not callable(callback):
-        raise InputError(
-            given=f"callback of type {type(callback).__name__}",
-            needed="a function of one Result",
-            missing="something to call",
-            advice="pass a function such as lambda res: print(res.calls, res.value)",
-        )

@@ -1,4 +1,4 @@
-"""The rule for the target that the arguments of `minimize` ask for."""
+"""The arguments of `minimize`, checked before anything is compiled."""
 
 from __future__ import annotations
 
@@ -7,13 +7,28 @@ from typing import Any
 
 import numpy as np
 
+from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import is_real
+from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_whole
+from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.solve.bounds import bounded
+from gnpolyak.steps.methods import Method
 from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
 
 # The tol that `minimize` and every rule have by default.
 _TOL = Target.__dataclass_fields__["tol"].default
+
+
+def check_problem(problem: Any) -> None:
+    """Raise InputError unless this is a problem."""
+    if not isinstance(problem, Composite):
+        raise InputError(
+            given=f"a problem of type {type(problem).__name__}",
+            needed="a Composite",
+            missing="the map and the penalty",
+            advice="make one with gnpolyak.composite(model, gnpolyak.L1(b))",
+        )
 
 
 def target_rule(problem: Composite, target: Any, lower_bound: Any, strategy: Any, settings: dict[str, Any]) -> Target:
@@ -79,3 +94,49 @@ def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
             advice="pass target=, or lower_bound=, or construct the penalty with infimum=",
         )
     return _as_float(bound)
+
+
+def checked_start(
+    problem: Composite, method: Method, x0: Tree, bounds: Any, grows: bool
+) -> tuple[Composite, Tree, np.dtype]:
+    """The problem as it is now, in its box, the start as JAX arrays, and the dtype that both are in."""
+    if arrays.is_traced((x0, problem)):
+        raise InputError(
+            given="minimize inside a jit, vmap or grad",
+            needed="values that can be looked at",
+            missing="them: inside a transformation there are only traces",
+            advice="use gnpolyak.init and gnpolyak.step, the pure functions underneath",
+        )
+    x = arrays.as_variable(x0)
+    dtype = arrays.working_dtype(x, problem)
+    x = arrays.cast(x, dtype)
+    problem, x = bounded(problem, x, bounds, grows)
+    with arrays.computing_in(dtype, compiled=False):
+        problem = problem.cast(dtype).settled(x)
+        problem.check(x)
+        method.check(problem, x)
+    return problem, x, dtype
+
+
+def checked_calls(max_calls: int | None, rule: Target) -> int:
+    """The call limit, the rule's own if none was given; nobody lives to see the end of what can be counted."""
+    given = require_whole("max_calls", rule.default_calls() if max_calls is None else max_calls, 1)
+    return min(given, COUNTABLE)
+
+
+def checked_seconds(max_seconds: float | None) -> float:
+    """The time limit, infinite if none was given."""
+    if max_seconds is None or (isinstance(max_seconds, float) and max_seconds == float("inf")):
+        return float("inf")
+    return require_positive("max_seconds", max_seconds)
+
+
+def check_callback(callback: Any) -> None:
+    """Raise InputError unless the callback can be called."""
+    if callback is not None and not callable(callback):
+        raise InputError(
+            given=f"callback of type {type(callback).__name__}",
+            needed="a function of one Result",
+            missing="something to call",
+            advice="pass a function such as lambda res: print(res.calls, res.value)",
+        )

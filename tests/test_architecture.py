@@ -37,7 +37,7 @@ INSIDE = {
         {"boxed"},
         {"methods"},
         {"graduated", "least_absolute"},
-        {"named"},
+        {"named", "arguments"},
         {"iteration"},
     ],
 }

@@ -14,11 +14,12 @@ from jax import Array
 from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import counted
+from gnpolyak.base.settings import own_settings
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 
 # 64-bit types are switched on for one block of one thread, never globally: the user's own JAX code keeps its setting.
-precise = jax.enable_x64
+precise = own_settings
 
 
 def is_traced(tree: Tree) -> bool:
@@ -53,10 +54,10 @@ def as_array(value: Any, name: str) -> Array:
     InputError
         If the entries are not numbers, or are not all finite.
     """
+    require_no_iterator(value, name)
     if is_traced(value):
         return jnp.asarray(value)
-    value = foreign.plain(value, name)
-    array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
+    array = _numeric(value, name)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         array = np.asarray(array, dtype=np.float64)
     _require_precision(array, name)
@@ -68,9 +69,10 @@ def as_data(value: Any, name: str) -> Any:
     """Return a leaf of a user's data: numbers as checked JAX arrays, indices and masks as they are, functions too."""
     if callable(value):
         return value
-    value = foreign.plain(value, name)
-    array = value if isinstance(value, jax.Array) else _as_numpy(value, name)
-    if is_traced(value) or array.dtype.kind not in "iub":
+    if is_traced(value):
+        return jnp.asarray(value)
+    array = _numeric(value, name)
+    if array.dtype.kind not in "iub":
         return as_array(value, name)
     return placed(array)
 
@@ -84,25 +86,37 @@ def placed(array: Any) -> Array:
         return array if isinstance(array, jax.Array) else jax.device_put(np.asarray(array), may_alias=False)
 
 
+def as_indices(value: Any, name: str) -> np.ndarray:
+    """Return `value` as a NumPy array, nothing of it masked; whether its entries are whole numbers is the caller's."""
+    _require_unmasked(value, name)
+    return _rectangular(foreign.plain(value, name), name)
+
+
+def on_device(value: Any, dtype: Any = None) -> Array:
+    """Return `value` as a JAX array, whatever the user's JAX forbids around it."""
+    return placed(np.asarray(value, dtype))
+
+
 def as_variable(x0: Tree) -> Tree:
     """Return a checked starting point, leaf by leaf, as JAX arrays."""
+    require_no_iterator(x0, "x0")
     leaves, structure = jax.tree.flatten(_lists_as_arrays(x0))
-    if not leaves:
-        raise InputError(
-            given="a starting point x0 without any array in it",
-            needed="an array or a pytree of arrays",
-            missing="at least one array",
-            advice="pass x0 as an array of the variable's shape",
-        )
     names = ["x0"] if len(leaves) == 1 else [f"x0 (leaf {i})" for i in range(len(leaves))]
     checked = [as_array(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+    if not sum(leaf.size for leaf in checked):
+        raise InputError(
+            given=f"a starting point x0 without any {'number' if checked else 'array'} in it",
+            needed="an array or a pytree of arrays",
+            missing="at least one variable",
+            advice="pass x0 as an array of the variable's shape, with at least one number",
+        )
     return jax.tree.unflatten(structure, checked)
 
 
 def _lists_as_arrays(x0: Tree) -> Tree:
     """A list of plain numbers (of any depth) is one array, as in NumPy; a list of arrays is a pytree."""
     if isinstance(x0, list) and not any(getattr(leaf, "ndim", 0) for leaf in jax.tree.leaves(x0)):
-        return _as_numpy(x0, "x0")
+        return _numeric(x0, "x0")
     return x0
 
 
@@ -168,20 +182,57 @@ def _alike(leaf: Any, dtype: np.dtype) -> np.dtype:
     return np.result_type(dtype, np.complex64) if jnp.iscomplexobj(leaf) else dtype
 
 
-def _as_numpy(value: Any, name: str) -> np.ndarray:
+def _numeric(value: Any, name: str) -> Any:
+    """The value as an array of numbers: JAX's own where it is one, else NumPy's, in this machine's order of bytes."""
+    value = foreign.plain(value, name)
+    if isinstance(value, jax.Array) and isinstance(value.dtype, np.dtype):
+        return value
     _require_unmasked(value, name)
+    array = _rectangular(value, name)
+    if array.dtype.kind not in "biufc":
+        raise InputError(
+            given=f"{name} of type {type(value).__name__} and dtype {array.dtype}, no rectangular array of numbers",
+            needed="numbers in an array",
+            missing="a numeric dtype",
+            advice=_conversion(value, name),
+        )
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _rectangular(value: Any, name: str) -> np.ndarray:
+    require_no_iterator(value, name)
     try:
-        array = np.asarray(value)
-    except ValueError:
-        array = np.asarray(None)
-    if array.dtype == object or array.dtype.kind in "SUmM":
+        return np.asarray(value)
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
             given=f"{name} of type {type(value).__name__} that is not a rectangular array of numbers",
             needed="numbers in an array",
-            missing="a numeric dtype",
-            advice=f"convert {name} with numpy.asarray(..., dtype=float) and look at what fails",
+            missing=f"an array: {reason[:120]}",
+            advice=f"convert {name} with numpy.asarray(..., dtype=float), rows of one length, and look at what fails",
+        ) from error
+
+
+def require_no_iterator(value: Any, name: str) -> None:
+    """Raise InputError for what gives its numbers once: JAX takes it for one leaf, and NumPy for one object."""
+    if isinstance(value, Iterator):
+        raise InputError(
+            given=f"{name} of type {type(value).__name__}",
+            needed="numbers in an array",
+            missing="the numbers: an iterator gives them once, and to one reader",
+            advice=f"pass list({name})",
         )
-    return array
+
+
+def _conversion(value: Any, name: str) -> str:
+    """How what is no array of numbers becomes one."""
+    if value is None:
+        return f"pass {name}, an array of numbers"
+    if hasattr(value, "toarray"):
+        return f"pass {name}.toarray(), all of its entries"
+    if getattr(getattr(value, "dtype", None), "names", None):
+        return f"pass one field of {name}, by its name"
+    return f"convert {name} with numpy.asarray(..., dtype=float) and look at what fails"
 
 
 def _require_unmasked(value: Any, name: str) -> None:

@@ -34,9 +34,11 @@ class Data(eqx.Module):
                 given=f"args of type {type(args).__name__}",
                 needed="a tuple with an entry for each argument after x",
                 missing="the tuple around them",
-                advice="pass args=(data,), with the comma, for a single argument",
+                advice="leave args out, or pass args=() for none"
+                if args is None
+                else "pass args=(data,), with the comma, for a single argument",
             )
-        leaves, structure = jax.tree.flatten_with_path(tuple(args))
+        leaves, structure = jax.tree.flatten_with_path(tuple(args), is_leaf=lambda leaf: leaf is None)
         checked = [as_data(leaf, f"args{jax.tree_util.keystr(path)}") for path, leaf in leaves]
         arrays = tuple(leaf for leaf in checked if eqx.is_array(leaf))
         return cls(arrays, tuple(None if eqx.is_array(leaf) else leaf for leaf in checked), structure)
@@ -45,6 +47,11 @@ class Data(eqx.Module):
     def plain(cls, arrays: tuple[Any, ...]) -> Data:
         """The data of arguments that are arrays, each of them, and are taken as they are."""
         return cls(arrays, (None,) * len(arrays), jax.tree.structure(arrays))
+
+    @property
+    def count(self) -> int:
+        """How many arguments there are."""
+        return len(self.structure.children())
 
     @property
     def args(self) -> tuple[Any, ...]:

@@ -30,5 +30,20 @@ class InputError(ValueError):
         return _rebuild, (self.given, self.needed, self.missing, self.advice)
 
 
+_LONGEST = 120
+
+
+def shown(value: object) -> str:
+    """A value as errors quote it: its repr on one line, cut where it is long, its type where it has none."""
+    if isinstance(value, int) and abs(value) > 10**40:
+        # Python refuses to write out integers of more than 4,300 digits.
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
 def _rebuild(given: str, needed: str, missing: str, advice: str) -> InputError:
     return InputError(given=given, needed=needed, missing=missing, advice=advice)

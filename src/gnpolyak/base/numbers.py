@@ -5,12 +5,14 @@ A bool is none of them, although Python lets it count as an integer. NumPy's and
 
 from __future__ import annotations
 
-import math
+import sys
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 
 COUNTABLE = 2**31 - 1
 """The most that the compiled loop can count to, in 32 bits."""
@@ -23,7 +25,8 @@ def is_whole(value: Any, least: int) -> bool:
 
 def is_real(value: Any) -> bool:
     """Tell whether the value is a finite real number."""
-    return _is_scalar(value, (int, float, np.integer, np.floating), "iuf") and bool(-math.inf < value < math.inf)
+    # An integer may be finite, and beyond what a float can hold.
+    return _is_scalar(value, (int, float, np.integer, np.floating), "iuf") and bool(abs(value) <= sys.float_info.max)
 
 
 def require_whole(name: str, value: Any, least: int, advice: str | None = None, most: int | None = None) -> int:
@@ -44,7 +47,7 @@ def require_whole(name: str, value: Any, least: int, advice: str | None = None, 
     """
     if not is_whole(value, least) or (most is not None and value > most):
         largest = "" if most is None else f" and at most {most:,}"
-        raise _invalid(name, value, f"a whole number of at least {least}{largest}", advice)
+        raise _invalid(name, value, f"a whole number of at least {least}{largest}", _cast("int", name, value) or advice)
     return int(value)
 
 
@@ -56,7 +59,7 @@ def require_seed(seed: Any) -> int:
 def require_positive(name: str, value: Any, advice: str | None = None) -> float:
     """The argument `name` as a float, or an InputError unless it is finite and above 0; parameters as above."""
     if not (is_real(value) and value > 0):
-        raise _invalid(name, value, "a positive number", advice)
+        raise _invalid(name, value, "a positive number", as_float(name, value) or advice)
     return float(value)
 
 
@@ -64,16 +67,39 @@ def _is_scalar(value: Any, types: tuple[type, ...], kinds: str) -> bool:
     if isinstance(value, types):
         return not isinstance(value, bool)
     # A reduction in JAX leaves an array without axes where NumPy leaves a number.
-    return getattr(value, "ndim", None) == 0 and value.dtype.kind in kinds
+    return getattr(value, "ndim", None) == 0 and getattr(getattr(value, "dtype", None), "kind", "O") in kinds
 
 
 def _invalid(name: str, value: Any, needed: str, advice: str | None) -> InputError:
     return InputError(
-        given=f"{name}={value!r}",
+        given=f"{name}={shown(value)}",
         needed=needed,
         missing=f"a valid {name}",
-        advice=advice or f"leave {name} out for its default",
+        advice=advice or as_float(name, value) or f"leave {name} out for its default",
     )
+
+
+def as_float(name: str, value: Any) -> str:
+    """What to do about a number of another kind than Python's and NumPy's; nothing where it is no number."""
+    return _cast("float", name, value)
+
+
+def _cast(kind: str, name: str, value: Any) -> str:
+    return f"pass {kind}({name}), or leave it out" if isinstance(value, (Decimal, Fraction)) else ""
+
+
+def require_real(name: str, value: Any, advice: str | None = None) -> float:
+    """The argument `name` as a float, or an InputError unless it is a finite real number; parameters as above."""
+    if not is_real(value):
+        raise _invalid(name, value, "a finite number", as_float(name, value) or advice)
+    return float(value)
+
+
+def require_flag(name: str, value: Any) -> bool:
+    """The argument `name` as a bool, or an InputError: what merely counts as true may be a slip of places."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise _invalid(name, value, "True or False", f"pass {name}=True or {name}=False")
+    return bool(value)
 
 
 def counted(number: int, noun: str, several: str = "") -> str:

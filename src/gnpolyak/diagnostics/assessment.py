@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import counted
+from gnpolyak.base.numbers import counted, require_positive, require_real
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.derivatives import check_adjoint
@@ -110,6 +110,10 @@ def assess(
     Assessment
         Estimates from samples are evidence, not proof: see `sharpness`.
     """
+    require_positive("tolerance", tolerance)
+    for name, number in (("target", target), ("lower_bound", lower_bound)):
+        if number is not None:
+            require_real(name, number)
     computed = solution is None
     if computed:
         solution = minimize(problem, x0).x

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import require_positive
 from gnpolyak.solve.result import History
 
@@ -43,7 +43,7 @@ class Rate:
     def __post_init__(self) -> None:
         if not 0 < self.mu <= self.lipschitz < math.inf:
             raise InputError(
-                given=f"mu={self.mu!r} and lipschitz={self.lipschitz!r}",
+                given=f"mu={shown(self.mu)} and lipschitz={shown(self.lipschitz)}",
                 needed="0 < mu <= lipschitz",
                 missing="a sharp penalty: the theorems have nothing to say without one",
                 advice="see gnpolyak.diagnostics.sharpness for estimates of both",

@@ -14,8 +14,8 @@ from jax import Array, lax
 from jax.flatten_util import ravel_pytree
 
 from gnpolyak.base import trees
-from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import is_real, require_whole
+from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.numbers import is_real, require_real, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.lanczos import lanczos
@@ -88,7 +88,7 @@ def observe(
     count = require_whole("samples", samples, 2, "leave samples out for 64 at each radius") // 2
     with inputs.on_the_problem(problem, solution, *points) as (exact, [centre, *given]):
         directions = _directions(exact, centre, count, inputs.generator(seed))
-        level = float(exact.evaluate(centre).value) if target is None else float(target)
+        level = float(exact.evaluate(centre).value) if target is None else require_real("target", target)
         drawn = [inputs.moved(centre, radius, u) for radius in radii for u in directions]
         seen = _observed(exact, centre, level, _stacked([*drawn, *given]))
         smallest = _NEAREST * float(jnp.sqrt(exact.map.inner(centre, centre)))
@@ -214,7 +214,7 @@ def _checked_radii(radii: Any) -> list[float]:
     values = list(np.atleast_1d(radii))
     if not values or not all(is_real(radius) and radius > 0 for radius in values):
         raise InputError(
-            given=f"radii={radii!r}",
+            given=f"radii={shown(radii)}",
             needed="positive distances relative to the solution's norm",
             missing="at least one valid radius",
             advice="leave radii out for 0.1, 0.01 and 0.001",

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from gnpolyak.base import arrays
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_real, is_whole
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
@@ -62,7 +62,7 @@ def check(generator: str, rules: Iterable[Rule]) -> None:
     for name, given, valid, needed in rules:
         if not valid:
             raise InputError(
-                given=f"{name}={given!r}",
+                given=f"{name}={shown(given)}",
                 needed=needed,
                 missing=f"a valid {name}",
                 advice=f"see help(gnpolyak.instances.{generator})",
@@ -76,7 +76,12 @@ def count(name: str, given: Any, least: int = 1) -> Rule:
 
 def rank(name: str, given: Any, most: Any) -> Rule:
     """A rank that the dimension allows."""
-    return name, given, is_whole(given, 1) and given <= most, f"a whole rank between 1 and {most}"
+    return (
+        name,
+        given,
+        is_whole(given, 1) and is_whole(most, 1) and given <= most,
+        f"a whole rank between 1 and {shown(most)}",
+    )
 
 
 def conditioning(given: Any) -> Rule:
@@ -94,6 +99,15 @@ def portion(name: str, given: Any) -> Rule:
     return name, given, is_real(given) and 0 < given <= 1, "a share in (0, 1]"
 
 
+def floating(given: Any) -> Rule:
+    """A floating type."""
+    try:
+        valid = np.dtype(given) in (np.float32, np.float64)
+    except TypeError:
+        valid = False
+    return "dtype", given, valid, "numpy.float32 or numpy.float64"
+
+
 def seeded(given: Any) -> Rule:
     """A seed."""
     return count("seed", given, 0)
@@ -106,7 +120,8 @@ def conditioned(d: int, r: int, kappa: float, rng: np.random.Generator) -> np.nd
 
 def matrix(d1: int, d2: int, r: int, kappa: float) -> tuple[Rule, ...]:
     """The shape, the rank and the conditioning of a matrix."""
-    return count("d1", d1), count("d2", d2), rank("r", r, min(d1, d2)), conditioning(kappa)
+    least = min(d1, d2) if is_whole(d1, 1) and is_whole(d2, 1) else 0
+    return count("d1", d1), count("d2", d2), rank("r", r, least), conditioning(kappa)
 
 
 def factors(d1: int, d2: int, r: int, kappa: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

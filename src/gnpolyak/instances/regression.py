@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gnpolyak.base.numbers import is_real
+from gnpolyak.base.errors import shown
+from gnpolyak.base.numbers import is_real, is_whole
 from gnpolyak.instances.base import (
     INSTANCES,
     Instance,
@@ -59,7 +60,7 @@ def regression(
     """
     rules = (
         count("d", d),
-        ("m", m, count("m", m, 1)[2] and m >= d, f"a whole number of data of at least d = {d}"),
+        ("m", m, is_whole(m, 1) and is_whole(d, 1) and m >= d, f"a whole number of data of at least d = {shown(d)}"),
         share(p_fail),
         conditioning(kappa),
         ("noise", noise, is_real(noise) and noise >= 0, "a finite size of at least 0"),

@@ -10,7 +10,7 @@ from jax import Array
 from gnpolyak import starts
 from gnpolyak.base import arrays
 from gnpolyak.base.numbers import is_real, is_whole
-from gnpolyak.instances.base import INSTANCES, Instance, check, conditioning, count, rank, seeded, share
+from gnpolyak.instances.base import INSTANCES, Instance, check, conditioning, count, floating, rank, seeded, share
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.penalties import L1
@@ -76,7 +76,7 @@ def tensor_sensing(
     """
     settings = {"d": d, "r": r, "n": n, "kappa": kappa, "p_fail": p_fail, "m": m, "seed": seed, "radius": radius}
     settings |= {"corruption": corruption, "centred": centred}
-    _check(**settings)
+    _check(**settings, dtype=dtype)
     settings["m"] = m = default_measurements(d, r, n) if m is None else m
     for_truth, for_p, for_q, for_noise, for_start = np.random.default_rng(seed).spawn(5)
     truth = _conditioned(d, r, kappa, for_truth)
@@ -117,7 +117,18 @@ def _measured(m: int, truth: np.ndarray, n: int, dtype: np.dtype, rng: np.random
 
 
 def _check(
-    *, d: Any, r: Any, n: Any, kappa: Any, p_fail: Any, m: Any, seed: Any, radius: Any, corruption: Any, centred: Any
+    *,
+    d: Any,
+    r: Any,
+    n: Any,
+    kappa: Any,
+    p_fail: Any,
+    m: Any,
+    seed: Any,
+    radius: Any,
+    corruption: Any,
+    centred: Any,
+    dtype: Any,
 ) -> None:
     rules = (
         count("d", d),
@@ -130,5 +141,6 @@ def _check(
         ("radius", radius, is_real(radius) and radius >= 0, "a finite radius of at least 0"),
         ("corruption", corruption, is_real(corruption) and corruption >= 0, "a finite size of at least 0"),
         ("centred", centred, isinstance(centred, bool), "True or False"),
+        floating(dtype),
     )
     check("tensor_sensing", rules)

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import trees
-from gnpolyak.base.errors import InputError
+from gnpolyak.base import failures, trees
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.shapes import shapes_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.box import Box
@@ -171,22 +171,15 @@ def _measurements(problem: Composite, x: Tree) -> Array:
     return problem.sensing.measure(problem.map, x)[0]
 
 
-def _penalised(penalty: Penalty, z: Array) -> tuple[Array, Array]:
-    return penalty.value(z), penalty.subgradient(z)
-
-
 def _traced_measurements(problem: Composite, x: Tree) -> jax.ShapeDtypeStruct:
     try:
         z = problem.shape(x)
     except InputError:
         raise
     except Exception as error:
-        raise InputError(
-            given=f"{problem.sensing.label} of {problem.map.label}",
-            needed="measurements that JAX can trace at x",
-            missing=f"a clean trace: {type(error).__name__}: {str(error).partition(chr(10))[0]}",
-            advice="apply the operator to the image of x0 yourself, and compare the shapes",
-        ) from error
+        label = f"{problem.sensing.label} of {problem.map.label}"
+        raise failures.untraceable(label, error, "measurements") from error
+    failures.require_array(f"{problem.sensing.label} of {problem.map.label}", z)
     if jnp.issubdtype(z.dtype, jnp.complexfloating) and not problem.penalty.takes_complex:
         raise InputError(
             given=f"{problem.sensing.label} of {problem.map.label}, whose measurements are complex",
@@ -194,11 +187,25 @@ def _traced_measurements(problem: Composite, x: Tree) -> jax.ShapeDtypeStruct:
             missing="a real number for each measurement",
             advice="measure both parts (sensing=gnpolyak.Parts()), or intensities; or compare moduli: Amplitude(b)",
         )
+    failures.require_precision(f"{problem.sensing.label} of {problem.map.label}", z.dtype, x)
     return z
 
 
+def _stated(penalty: Penalty, name: str, z: jax.ShapeDtypeStruct) -> Any:
+    """The shape of what a penalty states, its value or its subgradient."""
+    label = f"the {name} of {penalty.label}"
+    try:
+        told = failures.returned(getattr(penalty, name), z)
+    except Exception as error:
+        function, given = penalty.written(name)
+        raise failures.untraceable(label, error, "a function", function, given) from error
+    failures.require_array(label, told)
+    failures.require_precision(label, told.dtype, z, real=name == "value" or not penalty.takes_complex)
+    return told
+
+
 def _check_penalty(penalty: Penalty, z: jax.ShapeDtypeStruct) -> None:
-    value, v = shapes_of(_penalised, penalty, z)
+    value, v = _stated(penalty, "value", z), _stated(penalty, "subgradient", z)
     if value.shape != () or v.shape != z.shape:
         raise InputError(
             given=f"{penalty.label} with a value of shape {value.shape} and a subgradient of shape {v.shape}",
@@ -246,7 +253,18 @@ def composite(
             given=f"a penalty of type {type(penalty).__name__}",
             needed="a Penalty: L1(b), L2(b), L21(b), Pinball(b, q) or CustomPenalty(value, subgradient)",
             missing="an explicit subgradient",
-            advice="wrap your function as gnpolyak.CustomPenalty(value, subgradient)",
+            advice="wrap your function as gnpolyak.CustomPenalty(value, subgradient)"
+            if callable(penalty) and not isinstance(penalty, type)
+            else "pass gnpolyak.L1(b) with the data b, or another penalty of them",
+        )
+    if sensing is not None and not isinstance(sensing, Sensing):
+        raise InputError(
+            given=f"sensing of type {type(sensing).__name__}: {shown(sensing)}",
+            needed="a Sensing, such as Entries(mask) or LinearSensing(A)",
+            missing="the measurements of the image",
+            advice=f"pass an object of that class: {sensing.__name__}()"
+            if isinstance(sensing, type)
+            else "pass gnpolyak.LinearSensing(A) for a matrix, or leave sensing out for the image itself",
         )
     if isinstance(model, Map) and args:
         raise InputError(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base import arrays
-from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import COUNTABLE, is_real, require_positive, require_whole
+from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.numbers import COUNTABLE, as_float, is_real, is_whole, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.bounds import bounded
@@ -27,7 +27,9 @@ def check_problem(problem: Any) -> None:
             given=f"a problem of type {type(problem).__name__}",
             needed="a Composite",
             missing="the map and the penalty",
-            advice="make one with gnpolyak.composite(model, gnpolyak.L1(b))",
+            advice="pass its .problem"
+            if isinstance(getattr(problem, "problem", None), Composite)
+            else "make one with gnpolyak.composite(model, gnpolyak.L1(b))",
         )
 
 
@@ -35,11 +37,12 @@ def target_rule(problem: Composite, target: Any, lower_bound: Any, strategy: Any
     """The rule that the arguments of `minimize` ask for."""
     if target is not None and (lower_bound is not None or strategy is not None):
         raise InputError(
-            given=f"target={target!r} together with lower_bound={lower_bound!r}, strategy={strategy!r}",
+            given=f"target={shown(target)} together with lower_bound={shown(lower_bound)}, strategy={shown(strategy)}",
             needed="either the optimum, or a lower bound and a strategy to find it",
             missing="one decision",
             advice="drop target if it is only a bound; drop the other two if it is the optimum",
         )
+    settings = settings | {"tol": _as_float(settings["tol"])}
     if isinstance(target, Target):
         # A tol of its own goes with the rule, unless minimize was given another one.
         rule = target if settings["tol"] == _TOL else dataclasses.replace(target, tol=settings["tol"])
@@ -58,12 +61,18 @@ def _check_rule(rule: Target) -> None:
     for name, number in numbers.items():
         if not is_real(number) or (name == "tol" and number < 0):
             raise InputError(
-                given=f"{name} = {number!r} for the {type(rule).__name__} rule",
+                given=f"{name} = {shown(number)} for the {type(rule).__name__} rule",
                 needed="a finite number" + (" of at least 0" if name == "tol" else ""),
                 missing=f"a valid {name}",
-                advice=f"leave {name} at its default, or see help(gnpolyak.{type(rule).__name__})",
+                advice=_mended(name, number, rule),
             )
     rule.check()
+
+
+def _mended(name: str, number: Any, rule: Target) -> str:
+    if isinstance(number, type) and issubclass(number, Target):
+        return f"pass a configured rule, such as {number.__name__}(0.0)"
+    return as_float(name, number) or f"leave {name} at its default, or see help(gnpolyak.{type(rule).__name__})"
 
 
 def _strategy(name: Any) -> type[Target]:
@@ -71,7 +80,7 @@ def _strategy(name: Any) -> type[Target]:
         return Level
     if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(
-            given=f"strategy={name!r}",
+            given=f"strategy={shown(name)}",
             needed=f"one of {', '.join(map(repr, STRATEGIES))}",
             missing="a known strategy",
             advice="leave strategy out for the default, 'level'",
@@ -81,7 +90,7 @@ def _strategy(name: Any) -> type[Target]:
 
 def _as_float(number: Any) -> Any:
     """A Python float of whatever number this is; anything else as it is, for the rule to refuse."""
-    return float(number) if isinstance(number, (int, np.number)) and not isinstance(number, bool) else number
+    return float(number) if is_real(number) else number
 
 
 def _lower_bound(problem: Composite, lower_bound: float | None) -> float:
@@ -100,6 +109,7 @@ def checked_start(
     problem: Composite, method: Method, x0: Tree, bounds: Any, grows: bool
 ) -> tuple[Composite, Tree, np.dtype]:
     """The problem as it is now, in its box, the start as JAX arrays, and the dtype that both are in."""
+    arrays.require_no_iterator(x0, "x0")
     if arrays.is_traced((x0, problem)):
         raise InputError(
             given="minimize inside a jit, vmap or grad",
@@ -129,6 +139,19 @@ def checked_seconds(max_seconds: float | None) -> float:
     if max_seconds is None or (isinstance(max_seconds, float) and max_seconds == float("inf")):
         return float("inf")
     return require_positive("max_seconds", max_seconds)
+
+
+def checked_rank(rank: Any) -> Any:
+    """The rank, if it is one at all: whether the data have room for it is for the start to say."""
+    several = isinstance(rank, (tuple, list)) and len(rank) > 0 and all(is_whole(each, 1) for each in rank)
+    if not several and not is_whole(rank, 1) and not (isinstance(rank, str) and rank == "auto"):
+        raise InputError(
+            given=f"rank={shown(rank)}",
+            needed="a whole number of factors of at least 1, a tuple of such for a Tucker tensor, or 'auto'",
+            missing="a valid rank",
+            advice="leave rank at 'auto' if it is not known",
+        )
+    return tuple(int(each) for each in rank) if several else rank
 
 
 def check_callback(callback: Any) -> None:

@@ -49,17 +49,21 @@ class Certificate:
     """Whether the sizes of the residuals add up to the value: of others nothing can be concluded."""
     dual: np.ndarray | None = field(default=None, repr=False, compare=False)
     """v."""
+    sees: bool = True
+    """Whether AJ is anything but zero, where it was formed: where it is zero every point looks like a minimum."""
 
     @property
     def holds(self) -> bool:
         """Whether the point is a minimum to first order."""
-        return self.adds_up and self.margin >= 0 and self.gain <= self.allowed
+        return self.adds_up and self.sees and self.margin >= 0 and self.gain <= self.allowed
 
     def __str__(self) -> str:
         if self.holds:
             return f"nothing can be gained to first order: margin {self.margin:.2g}"
         if not self.adds_up:
             return "no certificate: the residuals do not add up to the value, so one of the two is wrong"
+        if not self.sees:
+            return "no certificate: the derivative is zero here, and of that nothing can be concluded"
         if not self.margin >= 0:
             return (
                 f"no certificate: the {self.zeros:,} zero residuals of {self.measurements:,} cannot balance the others "
@@ -111,4 +115,5 @@ def _told(dual: Dual) -> Certificate:
         seconds=dual.seconds,
         adds_up=dual.adds_up,
         dual=dual.v,
+        sees=dual.sees,
     )

@@ -59,6 +59,8 @@ class Dual:
     products: int
     seconds: float
     """How long the search took, without compilation."""
+    sees: bool = True
+    """Whether any variable moves any measurement at all, as far as AJ was formed."""
 
 
 class Data(eqx.Module):

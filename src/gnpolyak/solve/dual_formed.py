@@ -63,6 +63,7 @@ def _with_the_matrix(formed: Formed, x: Tree, tol: float, search: _Search) -> Du
             edge=edges.left(whole),
             products=1,
             seconds=time.perf_counter() - began,
+            sees=bool(np.any(even)),
         )
 
 

@@ -8,16 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 from gnpolyak.base import arrays, foreign, trees
+from gnpolyak.base.numbers import require_flag
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import (
     check_callback,
     check_problem,
     checked_calls,
+    checked_rank,
     checked_seconds,
     checked_start,
     target_rule,
 )
+from gnpolyak.solve.explaining import explained
 from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown, last_factor
 from gnpolyak.solve.interrupts import interruptible
@@ -119,6 +122,7 @@ def minimize(
     """
     check_problem(problem)
     check_callback(callback)
+    rank, polish, progress = checked_rank(rank), require_flag("polish", polish), require_flag("progress", progress)
     chosen = as_method(method, cuts)
     settings = {"tol": tol, "inner": inner, "outer": outer}
     rule = target_rule(problem, target, lower_bound, strategy, settings)
@@ -132,7 +136,8 @@ def minimize(
         solved = given.whitened() if chosen.assisted else given
         chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
-    with arrays.computing_in(dtype, compiled=False), shown as report, interruptible() as interrupted:
+    explaining = explained(given, x)
+    with arrays.computing_in(dtype, compiled=False), explaining, shown as report, interruptible() as interrupted:
         observers = [observer for observer in (foreign.shown_like(x0, callback), report) if observer is not None]
         rule = rule.suited(chosen.breadth)
         run = Run(solved, given, convert, limits, interrupted, observers, proves=proves(solved, rule, x))

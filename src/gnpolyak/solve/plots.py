@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gnpolyak.base.errors import InputError
 from gnpolyak.base.files import replacing
 
 # Okabe and Ito's colours, told apart with any colour vision; each method also has its own line style.
@@ -21,14 +22,32 @@ STYLES = {
 def gap(values: np.ndarray, label: str, ax: Any = None) -> Any:
     """Draw one curve of gaps against oracle calls on a logarithmic scale; returns the axes."""
     if ax is None:
-        from matplotlib import pyplot
-
-        _, ax = pyplot.subplots(layout="constrained")
+        _, ax = _pyplot().subplots(layout="constrained")
+    if not hasattr(ax, "semilogy"):
+        raise InputError(
+            given=f"ax of type {type(ax).__name__}",
+            needed="the axes of a matplotlib figure",
+            missing="something to draw on",
+            advice="leave ax out for a new figure, or pass one of pyplot.subplots()",
+        )
     ax.semilogy(np.arange(1, len(values) + 1), values, linewidth=1.8, color=STYLES["gnp"]["color"], label=label)
     ax.set(xlabel="oracle calls", ylabel="best value above the target")
     ax.grid(alpha=0.3)
     ax.legend()
     return ax
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise InputError(
+            given="a plot where matplotlib cannot be imported",
+            needed="matplotlib, which draws it",
+            missing=f"it: {error}",
+            advice="pip install 'gnpolyak[cli]', or matplotlib itself; res.history has the numbers",
+        ) from error
+    return pyplot
 
 
 def convergence(panels: Mapping[str, Mapping[str, np.ndarray]], path: Path) -> None:

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base import foreign
+from gnpolyak.base.comparing import Comparable
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import require_real
 from gnpolyak.base.trees import Tree
 from gnpolyak.solve.certificate import Certificate
 from gnpolyak.solve.uncertainty import Uncertainty
 from gnpolyak.steps.status import Status
 
 
-@dataclass(frozen=True)
-class History:
+@dataclass(frozen=True, eq=False)
+class History(Comparable):
     """One entry for each oracle call, in order."""
 
     value: np.ndarray
@@ -33,14 +35,14 @@ class History:
 
     def gap(self, target: float) -> np.ndarray:
         """The objective error f − target at each oracle call: the curves of the paper's figures."""
-        return self.value - target
+        return self.value - require_real("target", target, "pass the optimal value, or 0.0 for the value itself")
 
     def __len__(self) -> int:
         return len(self.value)
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, eq=False)
+class Result(Comparable):
     """The outcome of `minimize`: always the best point found, with the reason for stopping."""
 
     x: Tree

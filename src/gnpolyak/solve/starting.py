@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from gnpolyak.base import trees
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
@@ -33,7 +33,7 @@ def start(problem: Composite, rank: int | str | tuple[int, ...]) -> Tree:
     if found is None:
         known = "; ".join(f"{sensing.__name__} of {c.__name__}" for c, sensing in {**STARTS, **LARGER})
         raise InputError(
-            given=f"no x0 for {problem.label}",
+            given=f"no x0 for {problem.label}" + ("" if rank == "auto" else f" (rank={shown(rank)} does not start it)"),
             needed="a start",
             missing=f"x0: from the data alone only these can be started: {known}",
             advice="pass x0, of the shape of the variable; a least-squares fit is often near enough",
@@ -42,7 +42,7 @@ def start(problem: Composite, rank: int | str | tuple[int, ...]) -> Tree:
         return found(problem, rank=rank)
     if rank != "auto":
         raise InputError(
-            given=f"rank={rank!r} for {problem.label}",
+            given=f"rank={shown(rank)} for {problem.label}",
             needed="no rank: its start has none to choose",
             missing="a map with factors",
             advice="leave out rank",
@@ -54,7 +54,7 @@ def _first(problem: Composite, larger: Callable[..., Tree], rank: Any) -> Tree:
     """The first factor, and room for the others."""
     if rank != "auto" and not is_whole(rank, 1):
         raise InputError(
-            given=f"rank={rank!r}",
+            given=f"rank={shown(rank)}",
             needed="a whole number of factors of at least 1, or 'auto'",
             missing="a valid rank",
             advice="leave it at 'auto' if it is not known",

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian
@@ -138,7 +138,7 @@ def _check_rank(data: _Measured, rank: Any) -> None:
     if rank == "auto" or (is_whole(rank, 1) and rank <= data.d):
         return
     raise InputError(
-        given=f"rank={rank!r} for a state of {data.sensing.qubits} qubits",
+        given=f"rank={shown(rank)} for a state of {data.sensing.qubits} qubits",
         needed=f'a whole number from 1 to {data.d}, or "auto"',
         missing="a rank that a state can have",
         advice='try rank="auto"',

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.errors import InputError
 from gnpolyak.base.namespace import cond, namespace
 from gnpolyak.base.numbers import COUNTABLE
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.steps.arguments import check_parts, check_variable
 from gnpolyak.steps.methods import Memory, Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Aim, Target
@@ -84,6 +87,8 @@ def init(
     limit : int
         The most oracle calls that steps may make in all.
     """
+    check_parts(problem, method, target)
+    check_variable(problem, x0)
     method, target = _suited(problem, method, target, x0)
     x0 = x0 if problem.box is None else problem.box.project(x0)
     start, seen = method.evaluate(problem, x0)
@@ -131,6 +136,7 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     state : State
     info : Info
     """
+    check_state(state)
     method, target = _suited(problem, method, target, state.point.x)
     gap = namespace(state).maximum(state.point.value - target.level(state.aim), 0.0)
     outlook = Outlook(gap, target.fraction, state.limit - state.calls)
@@ -143,6 +149,17 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
         lambda: _advance(problem, method, target, state, proposal),
         lambda: _retreat(target, state, proposal),
     )
+
+
+def check_state(state: Any) -> None:
+    """Raise InputError unless this is what `init` and `step` return."""
+    if not isinstance(state, State):
+        raise InputError(
+            given=f"a state of type {type(state).__name__}",
+            needed="a State",
+            missing="the evaluated start",
+            advice="begin with state = gnpolyak.init(problem, method, target, x0)",
+        )
 
 
 def _suited(problem: Composite, method: Method, target: Target, x: Tree) -> tuple[Method, Target]:

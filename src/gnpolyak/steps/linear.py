@@ -17,7 +17,7 @@ import lineax as lx
 from jax import Array, lax
 
 from gnpolyak.base import trees
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
@@ -281,7 +281,7 @@ def as_solver(solver: Any) -> LinearSolver:
         solver = SOLVERS[solver]()
     if not isinstance(solver, LinearSolver):
         raise InputError(
-            given=f"solver={solver!r}",
+            given=f"solver={shown(solver)}",
             needed=f"one of {', '.join(map(repr, SOLVERS))}, or a LinearSolver",
             missing="a known solver",
             advice="leave it at 'auto' if in doubt",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -11,8 +12,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.errors import InputError
-from gnpolyak.base.numbers import COUNTABLE, counted, is_real, is_whole, require_whole
+from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.numbers import COUNTABLE, counted, is_real, is_whole, require_flag, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps import cuts as bundles
@@ -22,6 +23,20 @@ from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
 
 MOST_CUTS = 10
+
+
+def static(name: str, value: Any) -> Any:
+    """A setting that programs are known by, and that therefore is one number; `check` says which."""
+    if getattr(value, "ndim", 0) or not isinstance(value, Hashable):
+        raise InputError(
+            given=f"{name}={shown(value)}",
+            needed="one number, or None",
+            missing="a single value",
+            advice=f"leave {name} out for its default",
+        )
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+
+
 Memory = Any
 """What a method keeps from one step to the next, a pytree of its own choosing."""
 
@@ -128,7 +143,7 @@ class MetricMethod(Method):
     """
 
     fraction: float | None = eqx.field(default=None, kw_only=True)
-    cuts: int | None = eqx.field(static=True, default=1, kw_only=True)
+    cuts: int | None = eqx.field(static=True, default=1, kw_only=True, converter=lambda cuts: static("cuts", cuts))
 
     @property
     @abc.abstractmethod
@@ -170,14 +185,14 @@ class MetricMethod(Method):
     def check(self, problem: Composite, x: Tree) -> None:
         if self.fraction is not None and not (is_real(self.fraction) and 0.5 <= self.fraction <= 1.0):
             raise InputError(
-                given=f"fraction={self.fraction!r}",
+                given=f"fraction={shown(self.fraction)}",
                 needed="a step fraction between 1/2 and 1",
                 missing="a step the convergence theorem covers",
                 advice="leave it at None for the target rule's own choice",
             )
         if self.cuts is not None and not (is_whole(self.cuts, 1) and self.cuts <= MOST_CUTS):
             raise InputError(
-                given=f"cuts={self.cuts!r}",
+                given=f"cuts={shown(self.cuts)}",
                 needed=f"a whole number of cuts from 1 to {MOST_CUTS}",
                 missing="a valid number",
                 advice="use cuts=5, or cuts=1 for the method as the literature has it",
@@ -213,7 +228,7 @@ class ScaledSM(MetricMethod):
     """
 
     name: ClassVar[str] = "scaledsm"
-    damped: bool = eqx.field(static=True, default=False)
+    damped: bool = eqx.field(static=True, default=False, converter=lambda damped: require_flag("damped", damped))
 
     @property
     def metric(self) -> Metric:
@@ -239,8 +254,8 @@ class GNP(MetricMethod):
 
     name: ClassVar[str] = "gnp"
     solver: LinearSolver | str = eqx.field(converter=as_solver, default_factory=Automatic)
-    rtol: float | None = eqx.field(static=True, default=None)
-    max_inner: int | None = eqx.field(static=True, default=None)
+    rtol: float | None = eqx.field(static=True, default=None, converter=lambda rtol: static("rtol", rtol))
+    max_inner: int | None = eqx.field(static=True, default=None, converter=lambda most: static("max_inner", most))
 
     damping: ClassVar[str] = "never"
 
@@ -262,6 +277,13 @@ class GNP(MetricMethod):
         if self.max_inner is not None:
             advice = "leave it out for ten times the number of variables"
             require_whole("max_inner", self.max_inner, 1, advice, most=COUNTABLE)
+        if self.rtol is not None and not 0 < require_positive("rtol", self.rtol, "leave rtol out") < 1:
+            raise InputError(
+                given=f"rtol={shown(self.rtol)}",
+                needed="a relative tolerance between 0 and 1",
+                missing="a system that is solved to some digits",
+                advice="leave rtol out for a tolerance near the rounding unit",
+            )
         super().check(problem, x)
 
 

@@ -6,9 +6,8 @@ import dataclasses
 from typing import Any, ClassVar
 
 import equinox as eqx
-import numpy as np
 
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
@@ -16,7 +15,7 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.linear import LinearSolver
-from gnpolyak.steps.methods import GNP, LMM, Method, MetricMethod, Polyak, ScaledSM
+from gnpolyak.steps.methods import GNP, LMM, Method, MetricMethod, Polyak, ScaledSM, static
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Opening, Restart, Target
 from gnpolyak.steps.weighted import forms_jacobian
@@ -36,7 +35,7 @@ class Auto(GNP):
     name: ClassVar[str] = "auto"
     damping: ClassVar[str] = "auto"
     assisted: ClassVar[bool] = True
-    cuts: int | None = eqx.field(static=True, default=None, kw_only=True)
+    cuts: int | None = eqx.field(static=True, default=None, kw_only=True, converter=lambda cuts: static("cuts", cuts))
 
     def _cuts(self, solver: LinearSolver) -> int:
         # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.
@@ -81,7 +80,7 @@ def as_method(method: Any, cuts: Any = None) -> Method:
         method = METHODS[method.lower()]()
     if not isinstance(method, Method):
         raise InputError(
-            given=f"method={method!r}",
+            given=f"method={shown(method)}",
             needed=f"one of {', '.join(repr(name) for name in METHODS)}, or a configured method",
             missing="a known method",
             advice="leave it out for 'auto', or pass an object such as gnpolyak.GNP(solver='cg')",
@@ -90,9 +89,9 @@ def as_method(method: Any, cuts: Any = None) -> Method:
         return method
     if not isinstance(method, MetricMethod):
         raise InputError(
-            given=f"cuts={cuts!r} with the method {method.name!r}",
+            given=f"cuts={shown(cuts)} with the method {method.name!r}",
             needed="a method that takes cuts, one of the Polyak kind",
             missing="cuts: this one has none",
             advice="leave out cuts",
         )
-    return dataclasses.replace(method, cuts=int(cuts) if isinstance(cuts, np.integer) else cuts)
+    return dataclasses.replace(method, cuts=cuts)

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import tracing
+from gnpolyak.base import failures, tracing
 from gnpolyak.base.data import Data, Function
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
 
@@ -33,12 +33,12 @@ class AutodiffMap(Map):
     function: Function
 
     def __init__(self, function: Callable[..., Array], args: tuple[Any, ...] = ()) -> None:
-        if not callable(function):
+        if not callable(function) or isinstance(function, type):
             raise InputError(
-                given=f"a model of type {type(function).__name__}",
+                given=f"a model of type {type(function).__name__}: {shown(function)}",
                 needed="a function of x or a gnpolyak Map",
-                missing="something to call",
-                advice="pass the function c itself, such as lambda x: A @ x",
+                missing="something to call with x",
+                advice=_what_to_pass(function),
             )
         self.function = Function(function, Data.of(args))
 
@@ -64,18 +64,32 @@ class AutodiffMap(Map):
 
     def check(self, x: Tree) -> None:
         try:
-            image = jax.eval_shape(self, x)
+            image = failures.returned(self, x)
         except Exception as error:
-            raise InputError(
-                given=f"{self.label} at a variable of shape {jax.tree.map(lambda leaf: leaf.shape, x)}",
-                needed="a function that JAX can trace at that variable",
-                missing=f"a clean trace: {type(error).__name__}: {str(error).splitlines()[0]}",
-                advice="call the function on x0 yourself, and write it with jax.numpy instead of numpy",
-            ) from error
-        if not hasattr(image, "shape"):
-            raise InputError(
-                given=f"{self.label}, which returns a {type(image).__name__}",
-                needed="a function that returns one array",
-                missing="a single array",
-                advice="concatenate the parts with jax.numpy.concatenate",
-            )
+            at = f"{self.label} at {_described(x)}"
+            given = 1 + self.function.data.count
+            wrong = failures.untraceable(at, error, "a function", self.function.function, given)
+            raise (wrong if hasattr(x, "shape") else _of_a_tree(wrong, x)) from error
+        failures.require_array(self.label, image)
+        failures.require_precision(self.label, image.dtype, x)
+
+
+def _what_to_pass(model: Any) -> str:
+    if isinstance(model, type):
+        return f"pass an object of that class: {model.__name__}()"
+    if getattr(model, "ndim", 0) == 2:
+        return "pass gnpolyak.Linear(A) for a matrix, or the function c itself, such as lambda x: A @ x"
+    return "pass the function c itself, such as lambda x: A @ x, or a map"
+
+
+def _of_a_tree(error: InputError, x: Tree) -> InputError:
+    """The error with a word on the variable: a tuple of numbers may have been meant for one array of them."""
+    if not isinstance(error.__cause__, TypeError) and "TypeError" not in error.missing:
+        return error
+    advice = f"let the function take a {type(x).__name__}, or pass x0 as one array, such as a list of numbers"
+    return InputError(given=error.given, needed=error.needed, missing=error.missing, advice=advice)
+
+
+def _described(x: Tree) -> str:
+    shape = jax.tree.map(lambda leaf: leaf.shape, x)
+    return f"a variable of shape {shape}" if hasattr(x, "shape") else f"a {type(x).__name__} of shapes {shape}"

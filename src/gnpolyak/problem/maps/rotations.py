@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays, foreign
+from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
@@ -78,7 +79,7 @@ class RelativeRotations(Map):
 
     def __init__(self, i: Any, j: Any, n: int | None = None) -> None:
         first, second = _ends(i, j)
-        self.n = int(max(first.max(), second.max())) + 1 if n is None else int(n)
+        self.n = int(max(first.max(), second.max())) + 1 if n is None else require_whole("n", n, 2, most=COUNTABLE)
         _check_ends(first, second, self.n)
         kept = self.n <= _LARGEST_LAPLACIAN
         laplacian = _laplacian(first, second, self.n) if kept else None
@@ -167,7 +168,7 @@ def _all_nonzero(x: Any) -> bool:
 
 
 def _ends(i: Any, j: Any) -> tuple[np.ndarray, np.ndarray]:
-    first, second = (np.asarray(foreign.plain(each, name)) for each, name in ((i, "i"), (j, "j")))
+    first, second = arrays.as_indices(i, "i"), arrays.as_indices(j, "j")
     whole = first.dtype.kind in "iu" and second.dtype.kind in "iu"
     if first.ndim != 1 or first.shape != second.shape or not first.size or not whole:
         raise InputError(

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.reductions import column_powers, matrix_pinv, tensor_pinv
@@ -36,9 +37,9 @@ class SymmetricCP(Map):
     n: int = eqx.field(static=True)
 
     def __init__(self, n: int = 2) -> None:
-        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 2:
+        if not is_whole(n, 2) or n > COUNTABLE:
             raise InputError(
-                given=f"SymmetricCP(n={n!r})",
+                given=f"SymmetricCP(n={shown(n)})",
                 needed="a whole order n of at least 2",
                 missing="a valid n",
                 advice="use n=2 for matrices XXᵀ and n>=3 for tensors",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.arrays import as_real_array, is_traced
+from gnpolyak.base.arrays import as_real_array, is_traced, on_device
 from gnpolyak.base.errors import InputError
 from gnpolyak.problem.capabilities import RESIDUALS, Part
 
@@ -32,7 +33,7 @@ class Rows(eqx.Module):
         """Those of non-negative weights, one for each datum."""
         checked = _weights(weights, shape).ravel()
         zero = False if is_traced(checked) else bool(np.any(np.asarray(checked) == 0))
-        return cls(checked, jnp.asarray(np.flatnonzero(np.asarray(checked)), jnp.int32) if zero else None)
+        return cls(checked, on_device(np.flatnonzero(np.asarray(checked)), jnp.int32) if zero else None)
 
     def __call__(self, z: Array) -> Array:
         return self.weights * z if self.kept is None else self.weights[self.kept] * z[self.kept]
@@ -61,6 +62,13 @@ def _weights(given: Any, shape: tuple[int, ...]) -> Array:
             missing="as many of them" if weights.shape != shape else "a sign that a convex penalty can have",
             advice="pass weights like b, larger for data that are trusted more, and 0 for those to be ignored",
         )
+    if not (is_traced(weights) or bool(np.any(np.asarray(weights) > 0))):
+        raise InputError(
+            given="weights that are all zero",
+            needed="a positive weight for at least one datum",
+            missing="data that count",
+            advice="pass weights above 0 for the data to be fitted",
+        )
     return weights
 
 
@@ -84,6 +92,10 @@ class Penalty(Part):
     @abc.abstractmethod
     def subgradient(self, z: Array) -> Array:
         """One element of ∂h(z), of the shape of z."""
+
+    def written(self, name: str) -> tuple[Callable[..., Any], int]:
+        """The function behind the value or the subgradient, and how many arguments it is called with."""
+        return getattr(self, name), 1
 
     @property
     def infimum(self) -> float | None:

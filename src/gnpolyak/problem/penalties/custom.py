@@ -12,6 +12,8 @@ from jax import Array
 
 from gnpolyak.base import tracing
 from gnpolyak.base.data import Data, Function
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.numbers import require_real
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.penalties.base import Penalty
 
@@ -44,15 +46,21 @@ class CustomPenalty(Penalty):
         args: tuple[Any, ...] = (),
         infimum: float | None = None,
     ) -> None:
+        for name, function in (("value", value), ("subgradient", subgradient)):
+            _require_function(name, function)
         data = Data.of(args)
         self.value_function, self.subgradient_function = Function(value, data), Function(subgradient, data)
-        self.known_infimum = infimum
+        self.known_infimum = None if infimum is None else require_real("infimum", infimum)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
         b = rng.standard_normal(6)
         value, subgradient = lambda z, b: jnp.max(jnp.abs(z - b)), _largest
         yield cls(value, subgradient, (b,), infimum=0.0), b.shape
+
+    def written(self, name: str) -> tuple[Callable[..., Any], int]:
+        stated = self.value_function if name == "value" else self.subgradient_function
+        return stated.function, 1 + stated.data.count
 
     @property
     def infimum(self) -> float | None:
@@ -68,6 +76,16 @@ class CustomPenalty(Penalty):
 
     def subgradient(self, z: Array) -> Array:
         return self.subgradient_function(z)
+
+
+def _require_function(name: str, function: Any) -> None:
+    if not callable(function):
+        raise InputError(
+            given=f"a {name} of type {type(function).__name__}",
+            needed=f"a function {name}(z, *args)",
+            missing="something to call",
+            advice="pass two functions, such as CustomPenalty(lambda z: jnp.sum(jnp.abs(z)), jnp.sign)",
+        )
 
 
 def _largest(z: Array, b: Array) -> Array:

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import foreign
-from gnpolyak.base.errors import InputError
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.problem.penalties.base import Penalty
 from gnpolyak.problem.penalties.norms import Norm, lengths
@@ -77,7 +77,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     valid = all(is_whole(each, -ndim) and each < ndim for each in given)
     if not valid or len({int(each) % ndim for each in given}) < max(len(given), 1):
         raise InputError(
-            given=f"axis={axis!r} for data with {ndim} axes",
+            given=f"axis={shown(axis)} for data with {ndim} axes",
             needed="an axis of b, or a tuple of different ones",
             missing="axes along which the data can be grouped",
             advice="pass axis=-1 for rows, or groups=labels for any other grouping",
@@ -86,13 +86,13 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _labels(groups: Any, shape: tuple[int, ...]) -> tuple[Array, int]:
-    labels = np.asarray(foreign.plain(groups, "groups"))
+    labels = arrays.as_indices(groups, "groups")
     if labels.shape != shape or labels.dtype.kind not in "iu":
         raise InputError(
             given=f"groups of shape {labels.shape} and dtype {labels.dtype} for data of shape {shape}",
             needed="a whole number for each datum, which says what group it is in",
             missing="equal shapes" if labels.shape != shape else "labels that are whole numbers",
-            advice="pass groups like b, such as numpy.repeat(numpy.arange(3), 4) for three groups of four",
+            advice="pass whole numbers like b, such as numpy.repeat(numpy.arange(3), 4) for three groups of four",
         )
     names, places = np.unique(labels, return_inverse=True)
-    return jnp.asarray(places.ravel(), jnp.int32), names.size
+    return arrays.on_device(places.ravel(), jnp.int32), names.size

@@ -22,6 +22,13 @@ class Norm(Penalty):
 
     def __init__(self, b: Any) -> None:
         self.b = as_real_array(b, "b")
+        if not self.b.size:
+            raise InputError(
+                given=f"empty data b of shape {self.b.shape}",
+                needed="at least one datum",
+                missing="data to fit",
+                advice="check where the data were lost: a mask or a filter may have left none",
+            )
 
     @property
     def infimum(self) -> float | None:

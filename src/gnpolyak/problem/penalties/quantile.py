@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base.arrays import as_real_array
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_real
 from gnpolyak.problem.capabilities import TILT, Capability
 from gnpolyak.problem.penalties.base import Penalty, Rows
@@ -36,7 +36,7 @@ class Pinball(Norm):
         super().__init__(b)
         if not (is_real(quantile) and 0 < quantile < 1):
             raise InputError(
-                given=f"quantile={quantile!r}",
+                given=f"quantile={shown(quantile)}",
                 needed="a number strictly between 0 and 1",
                 missing="a share of the data that can lie below the fit",
                 advice="pass 0.5 for the median, 0.9 for what nine of ten data stay below",

@@ -15,7 +15,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BILINEAR_FORMS, Capability
 from gnpolyak.problem.maps import LowRank, Map
 from gnpolyak.problem.sensing.base import Sensing
-from gnpolyak.problem.sensing.power import floating
+from gnpolyak.problem.sensing.power import floating, stored
 
 
 class BilinearSensing(Sensing):
@@ -43,16 +43,21 @@ class BilinearSensing(Sensing):
     def __init__(self, p: Any, q: Any, storage: Any = None) -> None:
         self.storage = None if storage is None else floating(storage)
         self.p, self.q = (self._stored(arrays.as_real_array(rows, name)) for rows, name in ((p, "p"), (q, "q")))
-        if self.p.ndim != 2 or self.q.ndim != 2 or self.p.shape[0] != self.q.shape[0]:
+        if (
+            self.p.ndim != 2
+            or self.q.ndim != 2
+            or 0 in (*self.p.shape, *self.q.shape)
+            or self.p.shape[0] != self.q.shape[0]
+        ):
             raise InputError(
                 given=f"p of shape {self.p.shape} and q of shape {self.q.shape}",
                 needed="matrices p of shape (m, d₁) and q of shape (m, d₂)",
-                missing="as many rows in both",
+                missing="as many rows in both, at least one",
                 advice="give one row of p and one row of q to each measurement",
             )
 
     def _stored(self, rows: Array) -> Array:
-        return rows if self.storage is None else arrays.cast(rows, self.storage)
+        return stored(rows, self.storage)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:

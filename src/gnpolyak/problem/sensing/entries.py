@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import foreign, trees
-from gnpolyak.base.errors import InputError
+from gnpolyak.base import arrays, trees
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import ENTRIES, Capability
@@ -56,7 +56,7 @@ class Entries(Sensing):
     def __init__(self, *indices: Any, shape: tuple[int, ...] | None = None) -> None:
         given, least = _axes(indices)
         self.shape = _shape(least, shape)
-        self.indices = tuple(jnp.asarray(axis, jnp.int32) for axis in given)
+        self.indices = tuple(arrays.on_device(axis, jnp.int32) for axis in given)
         self.sweep = Sweep.of(*given) if len(given) == 2 else None
 
     @classmethod
@@ -109,7 +109,7 @@ class Sweep(eqx.Module):
         order = np.zeros(0, np.int64) if ordered else np.argsort(key, kind="stable")
         if not ordered:
             major, minor = major[order], minor[order]
-        parts = [jnp.asarray(each, jnp.int32) for each in (major, minor, order, _bounds(major, width))]
+        parts = [arrays.on_device(each, jnp.int32) for each in (major, minor, order, _bounds(major, width))]
         return cls(parts[0], parts[1], parts[2], parts[3], transposed)
 
 
@@ -127,7 +127,7 @@ def _bounds(major: np.ndarray, width: int) -> np.ndarray:
 
 def _axes(indices: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[int, ...]]:
     """Whole numbers, one array an axis, all of one length; and the least shape of what they are indices of."""
-    axes = tuple(np.asarray(foreign.plain(axis, "an index")) for axis in indices)
+    axes = tuple(arrays.as_indices(axis, "an index of Entries") for axis in indices)
     shape = None
     if len(axes) == 1 and axes[0].dtype == bool:
         axes, shape = np.nonzero(axes[0]), axes[0].shape
@@ -157,7 +157,7 @@ def _shape(least: tuple[int, ...], given: Any) -> tuple[int, ...]:
     whole = len(shape) == len(least) and all(is_whole(size, 1) for size in shape)
     if not whole or any(a > b for a, b in zip(least, shape, strict=True)):
         raise InputError(
-            given=f"shape={given!r} for entries of an array of shape {least} or more",
+            given=f"shape={shown(given)} for entries of an array of shape {least} or more",
             needed="a whole number for each axis, larger than every index along it",
             missing="a shape that has these entries",
             advice="leave out shape, or count the indices from 0",

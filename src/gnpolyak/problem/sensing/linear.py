@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays, tracing, trees
+from gnpolyak.base import arrays, failures, tracing, trees
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
@@ -168,17 +168,24 @@ def _operator(given: Any) -> tuple[Matrix | Sparse | Pair, tuple[int, ...] | Non
             advice="pass (forward, lambda v: jax.linear_transpose(forward, image)(v)[0])",
         )
     rows = arrays.as_array(given, "A")
-    if rows.ndim < 2:
+    if rows.ndim < 2 or 0 in rows.shape:
         raise InputError(
             given=f"A of shape {rows.shape}",
             needed="an array of shape (m, size of the image) or (m, *shape of the image)",
-            missing="an axis for the measurements before those of the image",
+            missing="an axis for the measurements before those of the image, none of them empty",
             advice="pass A[None] for a single measurement",
         )
     return Matrix(rows.reshape(rows.shape[0], -1)), rows.shape[1:]
 
 
 def _sparse(given: Any) -> tuple[Sparse, tuple[int, ...]]:
+    if len(given.shape) != 2 or 0 in given.shape:
+        raise InputError(
+            given=f"a sparse A of shape {given.shape}",
+            needed="a matrix of shape (m, size of the image)",
+            missing="two axes, neither of them empty",
+            advice="pass a scipy.sparse matrix with a row for each measurement",
+        )
     entries = given.tocoo()
     # A matrix's row and col; both SciPy's matrices and its arrays of two dimensions have them.
     row, column = np.asarray(entries.row), np.asarray(entries.col)
@@ -202,7 +209,10 @@ def _like(image: Array, back: Array) -> Array:
 
 def _check_pair(pair: Pair, image: jax.ShapeDtypeStruct) -> None:
     """Raise InputError unless the adjoint gives an array like the image."""
-    back = jax.eval_shape(pair.adjoint, jax.eval_shape(pair.forward, image))
+    z = failures.returned(pair.forward, image)
+    failures.require_array("the function A", z)
+    back = failures.returned(pair.adjoint, z)
+    failures.require_array("the adjoint of A", back)
     if back.shape != image.shape:
         raise InputError(
             given=f"an adjoint that returns shape {back.shape} for images of shape {image.shape}",

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import foreign
-from gnpolyak.base.errors import InputError
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.problem.maps import Hermitian, Map
 from gnpolyak.problem.sensing.base import Sensing
@@ -58,10 +58,12 @@ class PauliSensing(Sensing):
 
     def __init__(self, qubits: int, paulis: Sequence[str] | Any | None = None) -> None:
         if not is_whole(qubits, 1) or qubits > _MOST_QUBITS:
-            raise _refused(f"qubits={qubits!r}", f"a whole number of qubits from 1 to {_MOST_QUBITS}", "a valid number")
+            raise _refused(
+                f"qubits={shown(qubits)}", f"a whole number of qubits from 1 to {_MOST_QUBITS}", "a valid number"
+            )
         self.qubits = int(qubits)
         masks = _masks(self.qubits, paulis)
-        self.x, self.z = (jnp.asarray(column, jnp.int32) for column in masks.T)
+        self.x, self.z = (arrays.on_device(column, jnp.int32) for column in masks.T)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
@@ -103,9 +105,9 @@ def strings(qubits: int, masks: Any) -> list[str]:
 def _masks(qubits: int, paulis: Any) -> np.ndarray:
     if paulis is None:
         return np.stack(np.divmod(np.arange(4**qubits), 2**qubits), axis=1)
-    if not isinstance(paulis, str) and len(paulis) and isinstance(paulis[0], str):
+    if isinstance(paulis, (list, tuple)) and len(paulis) and isinstance(paulis[0], str):
         return np.array([_parsed(qubits, each) for each in paulis])
-    masks = np.asarray(foreign.plain(paulis, "paulis"))
+    masks = arrays.as_indices(paulis, "paulis")
     whole = masks.ndim == 2 and masks.shape[1:] == (2,) and len(masks) and masks.dtype.kind in "iu"
     if not whole or np.any(masks < 0) or np.any(masks >= 2**qubits):
         raise _refused(
@@ -118,7 +120,9 @@ def _masks(qubits: int, paulis: Any) -> np.ndarray:
 
 def _parsed(qubits: int, string: Any) -> tuple[int, int]:
     if not isinstance(string, str) or len(string) != qubits or set(string) - set("IXYZ"):
-        raise _refused(f"the Pauli string {string!r}", f"{qubits} letters of I, X, Y and Z", "a letter for each qubit")
+        raise _refused(
+            f"the Pauli string {shown(string)}", f"{qubits} letters of I, X, Y and Z", "a letter for each qubit"
+        )
     bits = ["".join("01"[letter in kind] for letter in string) for kind in (_FLIPS, _SIGNS)]
     return int(bits[0], 2), int(bits[1], 2)
 

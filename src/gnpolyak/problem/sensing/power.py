@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import POWER_FORMS, Capability
 from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
@@ -53,16 +53,16 @@ class PowerSensing(Sensing):
         self.storage = None if storage is None else floating(storage)
         self.p = self._stored(arrays.as_array(p, "p"))
         self.q = None if q is None else self._stored(arrays.as_array(q, "q"))
-        if self.p.ndim != 2 or (self.q is not None and self.p.shape != self.q.shape):
+        if self.p.ndim != 2 or 0 in self.p.shape or (self.q is not None and self.p.shape != self.q.shape):
             raise InputError(
                 given=f"p of shape {self.p.shape}" + ("" if self.q is None else f" and q of shape {self.q.shape}"),
                 needed="a matrix p of shape (m, d), and a q of the same shape or none",
-                missing="equal two-dimensional shapes",
+                missing="equal two-dimensional shapes, not empty",
                 advice="give one row of p, and one row of q if there is a q, to each measurement",
             )
 
     def _stored(self, rows: Array) -> Array:
-        return rows if self.storage is None else arrays.cast(rows, self.storage)
+        return stored(rows, self.storage)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
@@ -155,12 +155,30 @@ class Whitened(Sensing):
 
 def floating(storage: Any) -> np.dtype:
     """The dtype that rows are to be stored in."""
-    dtype = np.dtype(storage)
+    try:
+        dtype = np.dtype(storage)
+    except TypeError:
+        dtype = np.dtype(object)
     if dtype not in (np.float32, np.float64):
         raise InputError(
-            given=f"storage={storage!r}",
+            given=f"storage={shown(storage)}",
             needed="numpy.float32 or numpy.float64",
             missing="a floating type the rows can be kept in",
             advice="leave storage out to follow the dtype of the problem",
         )
     return dtype
+
+
+def stored(rows: Array, storage: np.dtype | None) -> Array:
+    """The rows in the dtype that they are to be kept in."""
+    if storage is None:
+        return rows
+    kept = arrays.cast(rows, storage)
+    if not arrays.is_traced(kept) and not np.all(np.isfinite(np.asarray(kept))):
+        raise InputError(
+            given=f"measurement vectors p or q with numbers beyond {storage}",
+            needed="rows that the storage can hold",
+            missing="the largest of them, which become infinite",
+            advice="scale the rows and the data, or leave storage out",
+        )
+    return kept

@@ -168,7 +168,34 @@ def measured(problem: Any) -> tuple[Measured, np.dtype]:
             missing="a signal: with most data zero, x = 0 already explains them",
             advice="check how b was filled, or pass an x0 of your own",
         )
+    _require_measuring(sensing, problem.map.n, dtype)
     return Measured(problem.map, sensing, b), dtype
+
+
+def _require_measuring(sensing: PowerSensing, n: int, dtype: np.dtype) -> None:
+    """Raise InputError where the rows measure nothing, or leave the arithmetic when their powers are taken."""
+    rows = [_wide(each) for each in (sensing.p, sensing.q) if each is not None]
+    size = max(float(np.max(np.abs(each))) for each in rows)
+    # Moments of the rows are of order 2n.
+    reach = float(np.finfo(dtype).max) ** (1 / (2 * n + 1))
+    if size == 0 or not 1 / reach < size < reach:
+        raise InputError(
+            given=f"measurement vectors p whose largest entry is {size:.3g}",
+            needed=f"numbers whose powers of order {2 * n} can be computed with",
+            missing="vectors that are not zero" if size == 0 else "a scale near 1",
+            advice="check how p was filled"
+            if size == 0
+            else "divide p, and q, by their typical size: x is scaled with it",
+        )
+    x = np.random.default_rng(0).standard_normal(rows[0].shape[1])
+    terms = [np.abs(each @ x) ** n if np.iscomplexobj(each) else (each @ x) ** n for each in rows]
+    if len(terms) == 2 and np.max(np.abs(terms[0] - terms[1])) <= 1e-10 * np.max(np.abs(terms[0])):
+        raise InputError(
+            given="measurement vectors q that equal p, up to a sign",
+            needed="differences M(p, …) − M(q, …) that depend on M",
+            missing="any measurement: each of them is zero, whatever x is",
+            advice="leave q out for measurements that are not centred, or check how q was filled",
+        )
 
 
 def _of_one_field(problem: Composite) -> Composite:

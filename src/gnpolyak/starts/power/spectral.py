@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base import arrays
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian, SymmetricCP
@@ -196,7 +196,7 @@ def _check_rank(data: Measured, rank: Any) -> None:
     most = data.d if data.n == 2 else data.largest_rank()
     if not is_whole(rank, 1) or rank > most:
         raise InputError(
-            given=f"rank={rank!r} with {len(data.b)} measurements of order {data.n} in dimension {data.d}",
+            given=f"rank={shown(rank)} with {len(data.b)} measurements of order {data.n} in dimension {data.d}",
             needed=f'a whole number from 1 to {most}, or "auto"',
             missing="a rank this start can be made for",
             advice='try rank="auto"; for a larger rank, pass an x0 of your own',

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.starts.tensor.seen import Seen
 
@@ -159,7 +159,7 @@ def checked_ranks(rank: int | str | tuple[int, ...], shape: tuple[int, ...]) -> 
     ranks: tuple[Any, ...] = tuple(rank) if isinstance(rank, (tuple, list)) else (rank,) * len(shape)
     if len(ranks) != len(shape) or not all(is_whole(r, 1) and r <= d for r, d in zip(ranks, shape, strict=True)):
         raise InputError(
-            given=f"rank={rank!r} for a tensor of shape {shape}",
+            given=f"rank={shown(rank)} for a tensor of shape {shape}",
             needed="a rank for each axis, between 1 and its dimension, or 'auto'",
             missing="valid ranks",
             advice="pass rank=(3, 3, 3), or leave it at 'auto'",

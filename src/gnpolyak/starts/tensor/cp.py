@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnpolyak.base.errors import InputError
+from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
@@ -46,7 +46,7 @@ def cp(problem: Composite, rank: int | str = "auto", *, seed: int = 0) -> Tree:
     t = Seen.of(problem)
     if not isinstance(rank, str) and not is_whole(rank, 1):
         raise InputError(
-            given=f"rank={rank!r}",
+            given=f"rank={shown(rank)}",
             needed="a whole number of terms of at least 1, or 'auto'",
             missing="a valid rank",
             advice="leave it at 'auto' if it is not known",

@@ -38,7 +38,7 @@ OPTIONS = {
     **option("polish", {"yes": "yes", "1": 1, "None": None, "array": np.ones(2)}, "polish", "True"),
     **option("progress", {"yes": "yes", "array": np.ones(2)}, "progress", "True"),
     **option("callback", {"3": 3, "text": "print", "True": True}, "callback", "function"),
-    **option("rank", {"3": 3, "text": "some", "array": np.ones(2)}, "rank", "rank", x0=None),
+    **option("rank", {"3": 3, "text": "some", "array": np.ones(2)}, "rank", "rank|x0", x0=None),
     "max_calls: 10**400": works(solve(max_calls=10**400), found),
     "max_calls: NumPy": works(solve(max_calls=np.int64(500)), found),
     "max_seconds: inf": works(solve(max_seconds=float("inf")), found),

@@ -101,7 +101,7 @@ KINDS = {
     "axis an array": refused(lambda: gnp.L21(np.ones((2, 2)), axis=np.array([0, 1])), "axis=", "tuple|axis=-1"),
     "axis of a number": refused(lambda: gnp.L21(3.0), "0 axes", ""),
     "groups of another shape": refused(lambda: gnp.L21(DATA, groups=[0]), r"groups of shape \(1,\)", "like b"),
-    "groups of floats": refused(lambda: gnp.L21(DATA, groups=[0.0, 1.0]), "dtype float64", "groups like b"),
+    "groups of floats": refused(lambda: gnp.L21(DATA, groups=[0.0, 1.0]), "dtype float64", "like b"),
     "groups ragged": refused(lambda: gnp.L21(DATA, groups=[[0], [0, 1]]), "groups", "one length"),
     "groups masked": refused(lambda: gnp.L21(DATA, groups=np.ma.masked_equal([0, 1], 0)), "groups with 1 masked", ""),
     "groups text": refused(lambda: gnp.L21(DATA, groups=["a", "b"]), "groups", "whole"),

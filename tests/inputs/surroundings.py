@@ -128,7 +128,7 @@ RESULTS = {
     "a callback's own": works(kept(StoppedError("enough")), bool),
     "a callback's ValueError": works(kept(ValueError()), bool),
     "a callback of no argument": works(
-        lambda: _raises(TypeError, lambda: solve("polyak", target=0.0, callback=lambda: None)()), bool
+        lambda: _raises(TypeError, solve("polyak", target=0.0, callback=lambda: None)), bool
     ),
 }
 
@@ -149,9 +149,10 @@ def begun(x0=X0, method=None, target=None, problem=problem()):  # noqa: B008
 
 def advanced():
     with jax.enable_x64(True):
-        state = gnp.init(problem(), gnp.GNP(), gnp.Known(0.0), jnp.asarray(X0))
+        parts = problem(), gnp.GNP(), gnp.Known(0.0)
+        state, move = jax.jit(gnp.init)(*parts, jnp.asarray(X0)), jax.jit(gnp.step)
         for _ in range(40):
-            state, _ = gnp.step(problem(), gnp.GNP(), gnp.Known(0.0), state)
+            state, _ = move(*parts, state)
         return np.asarray(state.best.x)
 
 

@@ -32,9 +32,8 @@ class Comparable:
 
 
 def _same(a: Tree, b: Tree) -> bool:
-    if jax.tree.structure(a) != jax.tree.structure(b):
-        return False
-    return all(map(_equal, jax.tree.leaves(a), jax.tree.leaves(b)))
+    structures: list[Any] = [jax.tree.structure(each) for each in (a, b)]
+    return bool(structures[0] == structures[1]) and all(map(_equal, jax.tree.leaves(a), jax.tree.leaves(b)))
 
 
 def _equal(a: Any, b: Any) -> bool:

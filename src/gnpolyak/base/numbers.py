@@ -5,6 +5,7 @@ A bool is none of them, although Python lets it count as an integer. NumPy's and
 
 from __future__ import annotations
 
+import math
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -25,8 +26,10 @@ def is_whole(value: Any, least: int) -> bool:
 
 def is_real(value: Any) -> bool:
     """Tell whether the value is a finite real number."""
-    # An integer may be finite, and beyond what a float can hold.
-    return _is_scalar(value, (int, float, np.integer, np.floating), "iuf") and bool(abs(value) <= sys.float_info.max)
+    if not _is_scalar(value, (int, float, np.integer, np.floating), "iuf"):
+        return False
+    # An integer of Python's may be finite, and beyond what a float can hold.
+    return bool(-math.inf < value < math.inf) and not (isinstance(value, int) and abs(value) > sys.float_info.max)
 
 
 def require_whole(name: str, value: Any, least: int, advice: str | None = None, most: int | None = None) -> int:

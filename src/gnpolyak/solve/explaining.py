@@ -10,6 +10,7 @@ import jax
 from gnpolyak.base import failures
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.composite import Composite
 
 
@@ -38,8 +39,10 @@ def explained(problem: Composite, x: Tree) -> Iterator[None]:
 def _refusal(problem: Composite, x: Tree) -> Exception | None:
     """What JAX says to the derivatives that a solve takes, backwards and forwards; None where it takes both."""
     try:
-        jax.eval_shape(problem.evaluate, x)
-        jax.eval_shape(lambda x: jax.jvp(lambda y: problem.sensing.measure(problem.map, y)[0], (x,), (x,)), x)
+        # A custom_vjp is refused as late as at lowering.
+        jax.jit(problem.evaluate).lower(x)
+        if problem.map.has(IMAGE):
+            jax.jit(lambda x: jax.jvp(problem.map, (x,), (x,))).lower(x)
     except Exception as error:
         return error
     return None

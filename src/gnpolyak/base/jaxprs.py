@@ -80,6 +80,20 @@ def _numbers_and_all(function: Callable[..., Any], inputs: tuple[Tree, ...]) -> 
     return (*reader.whole(closed.jaxpr), reader.value(tuple(closed.consts)))
 
 
+def states_derivatives(jaxpr: Any) -> bool:
+    """Whether a function with a derivative of its own is called anywhere in it."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name.startswith(("custom_jvp_call", "custom_vjp_call")):
+            return True
+        inner = (
+            each for value in equation.params.values() for each in (value if isinstance(value, tuple) else (value,))
+        )
+        bodies = (getattr(each, "jaxpr", each) for each in inner)
+        if any(hasattr(body, "eqns") and states_derivatives(body) for body in bodies):
+            return True
+    return False
+
+
 class _Reader:
     """Reads a jaxpr and all within it; `rules` tells whether derivatives are stated there."""
 

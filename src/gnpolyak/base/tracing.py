@@ -23,7 +23,7 @@ from jax.extend import core
 
 from gnpolyak.base import arrays
 from gnpolyak.base.data import Data, Function
-from gnpolyak.base.jaxprs import key_of
+from gnpolyak.base.jaxprs import key_of, states_derivatives
 from gnpolyak.base.trees import Tree
 
 # Programs that can be found again. One that is forgotten is compiled anew when it comes again, and that is all.
@@ -72,9 +72,17 @@ def settled(function: Function, at: Tree) -> Function:
         return function
     try:
         program, captured = _traced(function, at)
+        found = Function(program, Data.plain((*function.data.arrays, *captured)))
+        dead = states_derivatives(program.jaxpr) and _outlived(found, at)
     except Exception:
         return function
-    return Function(program, Data.plain((*function.data.arrays, *captured)))
+    return function if dead else found
+
+
+def _outlived(function: Function, at: Tree) -> bool:
+    """Whether a derivative stated in the function captured its arguments, which were those of a trace that is over."""
+    closed = jax.make_jaxpr(lambda at: jax.vjp(function, at)[1](function(at)))(at)
+    return arrays.is_traced(list(closed.consts))
 
 
 def _traced(function: Function, at: Tree) -> tuple[Program, tuple[Array, ...]]:

@@ -92,7 +92,12 @@ def generator(seed: int) -> np.random.Generator:
 
 def random_like(x: Tree, rng: np.random.Generator) -> Tree:
     """Standard normal numbers in the shape of x, as NumPy arrays: small operations on those compile nothing."""
-    return jax.tree.map(lambda leaf: rng.standard_normal(leaf.shape), x)
+
+    def drawn(leaf: Any) -> np.ndarray:
+        normal = rng.standard_normal(leaf.shape)
+        return normal + 1j * rng.standard_normal(leaf.shape) if np.iscomplexobj(leaf) else normal
+
+    return jax.tree.map(drawn, x)
 
 
 def moved(x: Tree, radius: float, u: Tree) -> Tree:

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.flatten_util import ravel_pytree
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
@@ -91,7 +90,10 @@ def _direction(x: Tree, rng: np.random.Generator) -> Tree:
     def shares(size: np.ndarray) -> np.ndarray:
         return size * rng.choice([-1.0, 1.0], size.shape) * rng.uniform(0.5, 1.0, size.shape)
 
-    return jax.tree.map(shares, _sizes(x))
+    def along(leaf: Array, size: np.ndarray) -> np.ndarray:
+        return shares(size) + 1j * shares(size) if np.iscomplexobj(leaf) else shares(size)
+
+    return jax.tree.map(along, x, _sizes(x))
 
 
 def _sizes(x: Tree) -> Tree:
@@ -120,7 +122,7 @@ def _along(f: Callable[[Tree], Array], x: Tree, u: Tree) -> Array:
 
     A mistake in a parameter of little influence hides behind the curvature that the others bring, and shows alone.
     """
-    flat, unravel = ravel_pytree(u)
+    flat, unravel = trees.ravel(u)
     few = flat.size <= _FEW and jax.eval_shape(f, x).size <= _SMALL
     rows = jnp.concatenate([flat[None], jnp.diag(flat)]) if few else flat[None]
     rounding = _rounding(f, x, u, derivative(f, x, u))

@@ -40,7 +40,7 @@ def _refusal(problem: Composite, x: Tree) -> Exception | None:
     """What JAX says to the derivatives that a solve takes, backwards and forwards; None where it takes both."""
     try:
         # A custom_vjp is refused as late as at lowering.
-        jax.jit(problem.evaluate).lower(x)
+        jax.jit(Composite.evaluate).lower(problem, x)
         if problem.map.has(IMAGE):
             jax.jit(lambda x: jax.jvp(problem.map, (x,), (x,))).lower(x)
     except Exception as error:

@@ -21,12 +21,12 @@ def test_nothing_else_is_whole(value):
     assert not numbers.is_whole(value, 0)
 
 
-@pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.array(0.5), jnp.array(0.5), 10**400])
+@pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.array(0.5), jnp.array(0.5), 10**300])
 def test_finite_numbers_of_any_make_are_real(value):
     assert numbers.is_real(value)
 
 
-@pytest.mark.parametrize("value", [True, np.nan, np.inf, -np.inf, np.array(np.nan), "1", None, [1.0], 1j, np.array(1j)])
+@pytest.mark.parametrize("value", [True, np.nan, np.inf, -np.inf, np.array(np.nan), "1", None, [1.0], 1j, 10**400])
 def test_nothing_else_is_real(value):
     assert not numbers.is_real(value)
 

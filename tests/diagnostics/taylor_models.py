@@ -4,6 +4,8 @@ What a family computes is one program; scales, offsets and mistakes are numbers 
 cost a dozen compilations. A mistake multiplies what one parameter contributes to Ju by a factor: 1 is none.
 """
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -61,6 +63,7 @@ def mixed(y, level):
 FAMILIES = (exponentials, offset, cancelling, oscillating, product, rational, powers, saturated, affine, mixed)
 
 
+@cache
 def stated(family, tree):
     """The model of parameters x = scale · y, of an array or of a tree, whose Ju is that of `factors` times u."""
 
@@ -68,15 +71,15 @@ def stated(family, tree):
         y = jnp.concatenate([x["a"], x["b"]["c"]]) if tree else x
         return family(y / scale, level)
 
+    @jax.custom_jvp
     def model(x, factors, scale, level):
-        f = jax.custom_jvp(lambda x: right(x, scale, level))
+        return right(x, scale, level)
 
-        @f.defjvp
-        def _(primals, tangents):
-            u = jax.tree.map(jnp.multiply, factors, tangents[0])
-            return jax.jvp(lambda x: right(x, scale, level), primals, (u,))
-
-        return f(x)
+    @model.defjvp
+    def _(primals, tangents):
+        x, factors, *rest = primals
+        u = jax.tree.map(jnp.multiply, factors, tangents[0])
+        return jax.jvp(lambda x: right(x, *rest), (x,), (u,))
 
     return model
 

@@ -191,7 +191,7 @@ def _numeric(value: Any, name: str) -> Any:
     array = _rectangular(value, name)
     if array.dtype.kind not in "biufc":
         raise InputError(
-            given=f"{name} of type {type(value).__name__} and dtype {array.dtype}, no rectangular array of numbers",
+            given=f"{name} of type {type(value).__name__} and dtype {array.dtype} that is not a rectangular array of numbers",
             needed="numbers in an array",
             missing="a numeric dtype",
             advice=_conversion(value, name),

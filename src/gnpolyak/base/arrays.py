@@ -190,8 +190,9 @@ def _numeric(value: Any, name: str) -> Any:
     _require_unmasked(value, name)
     array = _rectangular(value, name)
     if array.dtype.kind not in "biufc":
+        kind = f"type {type(value).__name__} and dtype {array.dtype}"
         raise InputError(
-            given=f"{name} of type {type(value).__name__} and dtype {array.dtype} that is not a rectangular array of numbers",
+            given=f"{name} of {kind} that is not a rectangular array of numbers",
             needed="numbers in an array",
             missing="a numeric dtype",
             advice=_conversion(value, name),

@@ -181,6 +181,9 @@ def _gauge(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:
 
 def problem_around(c: Map, x: Tree, seed: int = 0) -> Composite:
     """‖c(·) − b‖₁ for data b at some distance from c(x)."""
+    with computing(x) as [point]:
+        # A function in plain NumPy cannot be traced before it was called.
+        c = c.settled(point)
     b = arrays.as_real_array(_data_around(c, x, seed), "b")
     return Composite(c, L1(b), Parts() if _is_complex(c, x) else Identity())
 

@@ -9,13 +9,25 @@ from gnpolyak.problem.maps.held import Held
 from gnpolyak.problem.maps.hermitian import Hermitian
 from gnpolyak.problem.maps.linear import Linear
 from gnpolyak.problem.maps.low_rank import LowRank
+from gnpolyak.problem.maps.numpy import NumpyMap
 from gnpolyak.problem.maps.rotations import RelativeRotations
 from gnpolyak.problem.maps.stack import Stack
 from gnpolyak.problem.maps.symmetric_cp import SymmetricCP
 from gnpolyak.problem.maps.tucker import Tucker
 
 MAPS: Table[type[Map]] = Table(
-    "maps", SymmetricCP, Hermitian, LowRank, CP, Tucker, Hadamard, RelativeRotations, Linear, Stack, AutodiffMap
+    "maps",
+    SymmetricCP,
+    Hermitian,
+    LowRank,
+    CP,
+    Tucker,
+    Hadamard,
+    RelativeRotations,
+    Linear,
+    Stack,
+    AutodiffMap,
+    NumpyMap,
 )
 
 __all__ = [
@@ -28,6 +40,7 @@ __all__ = [
     "Linear",
     "LowRank",
     "Map",
+    "NumpyMap",
     "RelativeRotations",
     "Stack",
     "SymmetricCP",

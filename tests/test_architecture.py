@@ -15,7 +15,7 @@ LAYERS = [
     {"problem"},
     {"steps", "starts"},
     {"solve"},
-    {"instances", "diagnostics", "testing"},
+    {"fit", "instances", "diagnostics", "testing"},
     {"paper", "bench", "estimators"},
     {"cli"},
 ]

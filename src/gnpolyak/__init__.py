@@ -6,6 +6,8 @@ from types import ModuleType as _ModuleType
 from gnpolyak import diagnostics, instances, starts, testing
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.version import __version__
+from gnpolyak.fit.curve_fit import curve_fit
+from gnpolyak.fit.result import Fit, FitWarning
 from gnpolyak.problem import capabilities
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.composite import Composite, Point, composite
@@ -63,6 +65,8 @@ __all__ = [
     "CustomPenalty",
     "Direction",
     "Entries",
+    "Fit",
+    "FitWarning",
     "Graduated",
     "Hadamard",
     "Hermitian",
@@ -106,6 +110,7 @@ __all__ = [
     "__version__",
     "capabilities",
     "composite",
+    "curve_fit",
     "diagnostics",
     "init",
     "instances",

@@ -47,6 +47,7 @@ class _Estimate(NamedTuple):
     error: float
 
 
+@np.errstate(all="ignore")
 def jacobian(f: Values, x: np.ndarray, image: np.ndarray, within: Range) -> np.ndarray:
     """The derivative of f at x, where its image is known, a column for each parameter.
 
@@ -119,7 +120,6 @@ def _quotient(change: np.ndarray, step: float) -> np.ndarray:
 
 def _judged(column: np.ndarray, change: np.ndarray, image: np.ndarray, step: float) -> _Estimate:
     """What extrapolation leaves of two differences' disagreement is its square; of rounding, it leaves all."""
-    with np.errstate(all="ignore"):
-        size, apart = float(np.linalg.norm(column)), float(np.linalg.norm(change))
-        error = _EPS * float(np.linalg.norm(image)) / step + (apart * apart / size if apart else 0.0)
+    size, apart = float(np.linalg.norm(column)), float(np.linalg.norm(change))
+    error = _EPS * float(np.linalg.norm(image)) / step + (apart * apart / size if size else 0.0)
     return _Estimate(column, (error if size else apart) if np.isfinite(error) and np.isfinite(size) else np.inf)

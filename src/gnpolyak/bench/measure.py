@@ -16,12 +16,13 @@ import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.numbers import counted
-from gnpolyak.bench import peers, zoo
+from gnpolyak.bench import curves, peers, zoo
 from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.peers import SkipError
 from gnpolyak.bench.rows import OURS, Row, timing
 from gnpolyak.bench.specs import (
     Contest,
+    Fits,
     Growth,
     Iteration,
     Memory,
@@ -47,6 +48,7 @@ def run(spec: Spec) -> list[Row]:
 
 
 run.register(Contest, zoo.contest)
+run.register(Fits, curves.accuracy)
 run.register(Passes, zoo.passes)
 run.register(Observed, zoo.observed)
 

@@ -118,7 +118,15 @@ class Observed(Looped):
     shares: tuple[float, ...]
 
 
-Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed
+@dataclass(frozen=True)
+class Fits:
+    """How far fits of a curve with noise and outliers end from the one that knows the good points."""
+
+    curve: str
+    seeds: int
+
+
+Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Fits
 
 LARGE = Size(d=1000)
 MEDIUM = Size(d=100)
@@ -142,6 +150,15 @@ def _contests(rounds: int) -> tuple[Contest, ...]:
 
 
 _LARGER = (("d1", 2000), ("d2", 1500), ("observed", 0.1))
+
+_CURVES = (
+    "exponential decay",
+    "Gaussian peak on a line",
+    "logistic",
+    "Michaelis–Menten",
+    "damped oscillation",
+    "power law",
+)
 
 SUITES: dict[str, tuple[Spec, ...]] = {
     "quick": (
@@ -178,4 +195,5 @@ SUITES: dict[str, tuple[Spec, ...]] = {
         Passes("tensor_sensing", (("centred", False),), calls=50, rounds=9),
         Observed((2000, 1500), r=5, shares=(0.02, 0.08, 0.32), calls=20, rounds=7),
     ),
+    "fit": tuple(Fits(curve, seeds=100) for curve in _CURVES),
 }

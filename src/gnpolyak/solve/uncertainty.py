@@ -86,13 +86,23 @@ def _whole(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
     matrix: Any = formed.matrix(x)
     free: Any = _free(problem, x)
     matrix = matrix if free is None else np.where(np.asarray(trees.ravel(free)[0]), matrix, 0.0)
-    good, scale = _influence(formed.seen(x)[1], trees.size(x), sigma)
+    return covariance_of(formed.seen(x)[1], matrix, sigma)
+
+
+def covariance_of(r: Any, matrix: Any, sigma: float) -> np.ndarray:
+    """τ² (JᵀAᵀAJ)† from the residuals and AJ, over the data that are no outliers at the noise σ."""
+    good, scale = _influence(r, matrix.shape[1], sigma)
     kept: Any = np.where(good[:, None], matrix, 0.0)
-    column: Any = lengths(kept)
-    values, vectors = np.linalg.eigh((kept / column).T @ (kept / column))
+    return np.asarray(scale) * gram_inverse(kept)[0]
+
+
+def gram_inverse(matrix: Any) -> tuple[np.ndarray, int]:
+    """(MᵀM)†, by columns of length 1, and the rank of M as far as MᵀM tells it."""
+    column: Any = lengths(matrix)
+    values, vectors = np.linalg.eigh((matrix / column).T @ (matrix / column))
     seen = values > matrix.shape[1] * np.finfo(matrix.dtype).eps * np.max(values)
     inverse = (vectors * np.where(seen, 1.0 / np.where(seen, values, 1.0), 0.0)) @ vectors.T
-    return scale * inverse / np.outer(column, column)
+    return inverse / np.outer(column, column), int(np.sum(seen))
 
 
 @jax.jit

@@ -1,0 +1,186 @@
+"""The efficient robust estimate of a model's parameters, from one start or from several."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from gnpolyak.base import arrays
+from gnpolyak.base.errors import InputError
+from gnpolyak.fit import judgement, starting
+from gnpolyak.fit.data import Data
+from gnpolyak.fit.model import Predict, as_map
+from gnpolyak.fit.result import Fit, FitWarning
+from gnpolyak.problem.composite import Composite, composite
+from gnpolyak.problem.maps import NumpyMap
+from gnpolyak.problem.penalties import L1
+from gnpolyak.solve.finish import noise_scale
+from gnpolyak.solve.minimize import minimize
+from gnpolyak.solve.result import Result
+from gnpolyak.solve.uncertainty import linearised
+
+_DOUBLE = np.dtype(np.float64)
+# Draws that are looked at and fits that are made of them: where no start was given, and where all so far look poor.
+_FEW, _MANY = (60, 2), (400, 8)
+# Draws at which a model that has no value at ones is tried.
+_TRIES = 20
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model, its data and its bounds, ready to be fitted from anywhere."""
+
+    problem: Composite
+    data: Data
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @classmethod
+    def of(
+        cls, predict: Predict, data: Data, start: np.ndarray | None, box: Box, derivative: Predict | None = None
+    ) -> tuple[Task, np.ndarray]:
+        """The task, and a start at which the model has values."""
+        lower, upper = box
+        _require_enough(data, lower.size)
+        first = starting.ones(lower.size, lower, upper) if start is None else start
+        others = starting.drawn(data, lower.size, lower, upper, _TRIES) if start is None else []
+        c = as_map(predict, data, (first, *others), derivative, box)
+        problem = composite(c, L1(data.y, None if data.sigma is None else 1.0 / data.sigma))
+        with arrays.computing_in(_DOUBLE):
+            problem = problem.cast(_DOUBLE).settled(jnp.asarray(first))
+        return cls(problem, data, lower, upper), first
+
+    def look(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The residuals at p and the derivative of the model, both in units of sigma."""
+        c, penalty = self.problem.map, self.problem.penalty
+        if isinstance(c, NumpyMap):
+            image, matrix = c.on_host(p)
+            weights = np.ones(image.size) if self.data.sigma is None else 1.0 / self.data.sigma.ravel()
+            return weights * (self.data.y.ravel() - image), weights[:, None] * matrix
+        assert penalty is not None
+        with arrays.computing_in(_DOUBLE):
+            r, matrix = linearised(self.problem, jnp.asarray(p))
+            return np.asarray(r), np.asarray(matrix)
+
+    def values(self, p: np.ndarray) -> np.ndarray:
+        """The model's values at the data's points."""
+        r = self.look(p)[0].reshape(self.data.y.shape)
+        return self.data.y - (r if self.data.sigma is None else self.data.sigma * r)
+
+    def solved(self, p: np.ndarray) -> Result:
+        """The efficient estimate from p on."""
+        bounded = np.any(np.isfinite(self.lower) | np.isfinite(self.upper))
+        try:
+            return minimize(self.problem, p, polish=True, bounds=(self.lower, self.upper) if bounded else None)
+        except InputError:
+            raise
+        except Exception as error:
+            raise _raised(self.problem.map, error) from error
+
+    def score(self, res: Result) -> tuple[bool, float, float]:
+        """How good a fit is, the smaller the better: whether it is one, its scale, and its value."""
+        if not np.all(np.isfinite(res.x)) or not np.isfinite(res.value):
+            return True, np.inf, np.inf
+        return False, judgement.scale(self.look(res.x)[0], res.x.size), res.value
+
+    def is_poor(self, res: Result) -> bool:
+        """Whether it seems worth while to try from elsewhere."""
+        if not (res.success or res.efficient):
+            return True
+        r, _ = self.look(res.x)
+        y = self.data.y.ravel() if self.data.sigma is None else (self.data.y / self.data.sigma).ravel()
+        return judgement.is_poor(r, y, self.data.line, noise_scale(r, res.x.size))
+
+
+Box = tuple[np.ndarray, np.ndarray]
+
+
+def estimated(task: Task, start: np.ndarray, given: bool) -> tuple[Result, int]:
+    """The best fit from the start, and from others where it was not given or where the fit looks poor; and of how many.
+
+    Ends are compared by an M-scale of their residuals, which half of the data decide: the sum of the residuals' sizes,
+    which is minimised, could be smaller for a fit that runs through some of the outliers.
+    """
+    res, tried = task.solved(start), 1
+    for (count, most), wanted in ((_FEW, not given), (_MANY, True)):
+        if not wanted or (count == _MANY[0] and not task.is_poor(res)):
+            continue
+        draws = starting.drawn(task.data, start.size, task.lower, task.upper, count, start if given else None)
+        for p in starting.best(task.look, draws, task.lower, task.upper, most):
+            again, tried = task.solved(p), tried + 1
+            res = min(res, again, key=task.score)
+            if count == _MANY[0] and not task.is_poor(res):
+                break
+    return res, tried
+
+
+def finished(
+    task: Task, res: Result, tried: int, names: tuple[str, ...], absolute: bool, curve: Callable[[Any, Any], Any]
+) -> Fit:
+    """The fit with its covariance, and a warning where it is none or has none."""
+    p = np.asarray(res.x, dtype=np.float64)
+    r, matrix = task.look(p)
+    sigma = noise_scale(r, p.size)
+    judged = judgement.covariance(r, matrix, sigma, absolute)
+    free = (p > task.lower) & (p < task.upper)
+    ended = res.status.success or (sigma > 0 and judgement.has_ended(r, matrix, sigma, free))
+    outliers = res.outliers if res.outliers is None or task.data.kept is None else task.data.kept[res.outliers]
+    errors = np.sqrt(np.diag(judged.covariance))
+    fit = Fit(
+        **{each.name: getattr(res, each.name) for each in fields(Result)},
+        names=names,
+        popt=p,
+        pcov=judged.covariance,
+        params=dict(zip(names, p.tolist(), strict=True)),
+        errors=dict(zip(names, errors.tolist(), strict=True)),
+        ended=ended,
+        differences=isinstance(task.problem.map, NumpyMap) and task.problem.map.host.derivative is None,
+        starts=tried,
+        data=task.data,
+        fitted=task.values(p),
+        curve=lambda points: np.asarray(curve(points, p), dtype=np.float64),
+    )
+    return replace(fit, x=p, outliers=outliers)
+
+
+def warn(fit: Fit, estimable: bool = True) -> None:
+    """Say what a caller who looks only at the numbers would not see."""
+    if not fit.success:
+        warnings.warn(fit.message, FitWarning, stacklevel=3)
+    elif not np.all(np.isfinite(fit.pcov)):
+        warnings.warn(
+            "The covariance of the parameters could not be estimated: the data do not determine all of them, or leave "
+            "nothing over. pcov is infinite.",
+            FitWarning,
+            stacklevel=3,
+        )
+
+
+def _require_enough(data: Data, n: int) -> None:
+    if data.y.size < n:
+        raise InputError(
+            given=f"{data.y.size} data for {n} parameters",
+            needed="at least as many data as parameters",
+            missing=f"{n - data.y.size} data",
+            advice="measure more, or hold parameters fixed with gnpolyak.fit",
+        )
+
+
+def _raised(c: Any, error: Exception) -> Exception:
+    """What a model raised inside compiled code, as an InputError; any other error as it is."""
+    inner = c.host.error if isinstance(c, NumpyMap) else None
+    if inner is None:
+        return error
+    said = (str(inner).splitlines() or ["without a message"])[0]
+    return InputError(
+        given="a model that raised an error during the fit",
+        needed="a value for each datum at all parameters within the bounds",
+        missing=f"one: {type(inner).__name__}: {said}",
+        advice="give bounds that keep the model inside its domain, or return numpy.nan outside",
+    )
+

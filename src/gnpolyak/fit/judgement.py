@@ -1,0 +1,90 @@
+"""How good a fit is: a scale that outliers have no say in, the covariance, and whether it looks poor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gnpolyak.solve.uncertainty import covariance_of, gram_inverse
+from gnpolyak.steps.weights import MAD, TUKEY
+
+# Tukey's ρ with this end has the mean ½ at the normal law: half of the data may be anything.
+_HALF = 1.547
+# What Tukey's weights of 5.92 σ, at which a fit ends, cost in variance at the normal law.
+EFFICIENCY = 0.98
+# A fit whose residuals are half as wide as those of a constant explains little; more outliers than this are no few.
+_LITTLE, _MANY = 0.5, 0.4
+# Fewer changes of sign than chance allows, by this many of its standard deviations: there is a shape in the residuals.
+_CHANGES = 4.0
+# A step that would move the fit by half of its own standard error is no end.
+_MOVED = 0.5
+
+
+class Judged(NamedTuple):
+    """A fit's covariance, as far as there is one."""
+
+    covariance: np.ndarray
+    estimable: bool
+    """Whether the data determine all parameters, and leave something over to tell the noise by."""
+
+
+def scale(r: np.ndarray, variables: int = 0) -> float:
+    """An M-scale of the residuals r: the s at which Tukey's ρ(r/s) has the mean (1 − n/m)/2, and 0 for exact fits."""
+    size = np.abs(np.where(np.isfinite(r), r, np.inf))
+    wanted = 0.5 * (1 - min(variables / size.size, 0.5))
+    s = MAD * float(np.median(size)) or float(np.min(size, where=size > 0, initial=np.inf))
+    if not 0 < s < np.inf:
+        return 0.0 if s == 0 or np.all(size == 0) else np.inf
+    for _ in range(60):
+        u = np.minimum(size / (_HALF * s), 1.0) ** 2
+        share = float(np.mean(u * (3 - 3 * u + u * u))) / wanted
+        if abs(share - 1) < 1e-6:
+            break
+        # Where fewer than that many residuals are not zero, s falls to nothing.
+        s *= share**0.5
+    return s
+
+
+def covariance(r: np.ndarray, matrix: np.ndarray, sigma: float, absolute: bool) -> Judged:
+    """The covariance of a fit from its residuals and their derivative, both in units of the data's sigma."""
+    n = matrix.shape[1]
+    good = np.abs(r) <= max(TUKEY * sigma, 0.0)
+    inverse, rank = gram_inverse(matrix[good])
+    if rank < n or (not absolute and int(np.sum(good)) <= n) or not np.all(np.isfinite(inverse)):
+        return Judged(np.full((n, n), np.inf), False)
+    if absolute:
+        return Judged(inverse / EFFICIENCY, True)
+    # Residuals that are zero, one and all, have no spread.
+    return Judged(covariance_of(r, matrix, sigma) if sigma > 0 else 0.0 * inverse, True)
+
+
+def has_ended(r: np.ndarray, matrix: np.ndarray, sigma: float, free: np.ndarray) -> bool:
+    """Whether a step with Tukey's weights at the noise would move the fit by less than its standard error.
+
+    Only parameters that are not held by a bound are free to move.
+    """
+    u = np.minimum(np.abs(r) / (TUKEY / 0.79 * sigma), 1.0)
+    root = (1 - u * u)[:, None] * matrix[:, free]
+    step, *_ = np.linalg.lstsq(root, (1 - u * u) * r, rcond=None)
+    return bool(np.linalg.norm(root @ step) <= _MOVED * sigma * max(free.sum(), 1) ** 0.5)
+
+
+def is_poor(r: np.ndarray, y: np.ndarray, points: np.ndarray | None, sigma: float) -> bool:
+    """Whether a fit looks as if there were a better one: little is explained, or there is a shape in what is left."""
+    spread = scale(y - np.median(y))
+    if not np.all(np.isfinite(r)) or scale(r) > _LITTLE * spread > 0:
+        return True
+    good = np.abs(r) <= TUKEY * sigma
+    if 1 - np.mean(good) > _MANY:
+        return True
+    return points is not None and _changes(r[np.argsort(points, kind="stable")]) < -_CHANGES
+
+
+def _changes(r: np.ndarray) -> float:
+    """How many more changes of sign there are than chance would make, in standard deviations."""
+    sign = np.sign(r[r != 0])
+    if sign.size < 8:
+        return 0.0
+    chances = sign.size - 1
+    return float((np.sum(sign[1:] != sign[:-1]) - chances / 2) / (chances / 4) ** 0.5)

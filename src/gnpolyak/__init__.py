@@ -7,6 +7,7 @@ from gnpolyak import diagnostics, instances, starts, testing
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.version import __version__
 from gnpolyak.fit.curve_fit import curve_fit
+from gnpolyak.fit.named import Parameter, fit
 from gnpolyak.fit.result import Fit, FitWarning
 from gnpolyak.problem import capabilities
 from gnpolyak.problem.capabilities import Capability
@@ -87,6 +88,7 @@ __all__ = [
     "MetricMethod",
     "NumpyMap",
     "Outlook",
+    "Parameter",
     "Parts",
     "PauliSensing",
     "Penalty",
@@ -112,6 +114,7 @@ __all__ = [
     "composite",
     "curve_fit",
     "diagnostics",
+    "fit",
     "init",
     "instances",
     "minimize",

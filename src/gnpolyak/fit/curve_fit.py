@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +17,36 @@ from gnpolyak.fit.result import Fit
 from gnpolyak.solve.bounds import as_box
 
 
+@overload
+def curve_fit(
+    f: Callable[..., Any],
+    xdata: Any,
+    ydata: Any,
+    p0: Any = ...,
+    sigma: Any = ...,
+    absolute_sigma: bool = ...,
+    check_finite: bool | None = ...,
+    bounds: Any = ...,
+    *,
+    jac: Callable[..., Any] | None = ...,
+    full_output: Literal[False] = ...,
+    nan_policy: str | None = ...,
+) -> tuple[np.ndarray, np.ndarray]: ...
+@overload
+def curve_fit(
+    f: Callable[..., Any],
+    xdata: Any,
+    ydata: Any,
+    p0: Any = ...,
+    sigma: Any = ...,
+    absolute_sigma: bool = ...,
+    check_finite: bool | None = ...,
+    bounds: Any = ...,
+    *,
+    jac: Callable[..., Any] | None = ...,
+    full_output: Literal[True],
+    nan_policy: str | None = ...,
+) -> Fit: ...
 def curve_fit(
     f: Callable[..., Any],
     xdata: Any,
@@ -158,7 +188,7 @@ def read_bounds(bounds: Any, n: int, start: np.ndarray | None) -> Box:
     if start is not None and not np.all((start >= lower) & (start <= upper)):
         place = int(np.flatnonzero((start < lower) | (start > upper))[0])
         raise InputError(
-            given=f"p0 with {start[place]:g} for parameter {place}, whose bounds are {lower[place]:g} and {upper[place]:g}",
+            given=f"p0 with {start[place]:g} for parameter {place}, bounded by {lower[place]:g} and {upper[place]:g}",
             needed="a start between the bounds",
             missing="one",
             advice="change p0 or the bounds, or leave p0 out",

@@ -58,9 +58,7 @@ class Data:
         if isinstance(points, np.ndarray) and check_finite is not False:
             _require_finite(points, "xdata")
         plain = isinstance(x, (list, tuple, np.ndarray, jax.Array)) or not (kept is None or np.all(kept))
-        return cls(
-            points, values, deviations, None if kept is None else np.flatnonzero(kept), points if plain else x
-        )
+        return cls(points, values, deviations, None if kept is None else np.flatnonzero(kept), points if plain else x)
 
     @property
     def line(self) -> np.ndarray | None:

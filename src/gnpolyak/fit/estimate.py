@@ -48,7 +48,7 @@ class Task:
         lower, upper = box
         _require_enough(data, lower.size)
         first = starting.ones(lower.size, lower, upper) if start is None else start
-        others = starting.drawn(data, lower.size, lower, upper, _TRIES) if start is None else []
+        others = starting.drawn(data, lower.size, lower, upper, _TRIES if start is None else 0)
         c = as_map(predict, data, (first, *others), derivative, box)
         problem = composite(c, L1(data.y, None if data.sigma is None else 1.0 / data.sigma))
         with arrays.computing_in(_DOUBLE):
@@ -57,12 +57,11 @@ class Task:
 
     def look(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residuals at p and the derivative of the model, both in units of sigma."""
-        c, penalty = self.problem.map, self.problem.penalty
+        c = self.problem.map
         if isinstance(c, NumpyMap):
             image, matrix = c.on_host(p)
             weights = np.ones(image.size) if self.data.sigma is None else 1.0 / self.data.sigma.ravel()
             return weights * (self.data.y.ravel() - image), weights[:, None] * matrix
-        assert penalty is not None
         with arrays.computing_in(_DOUBLE):
             r, matrix = linearised(self.problem, jnp.asarray(p))
             return np.asarray(r), np.asarray(matrix)
@@ -148,7 +147,7 @@ def finished(
     return replace(fit, x=p, outliers=outliers)
 
 
-def warn(fit: Fit, estimable: bool = True) -> None:
+def warn(fit: Fit) -> None:
     """Say what a caller who looks only at the numbers would not see."""
     if not fit.success:
         warnings.warn(fit.message, FitWarning, stacklevel=3)
@@ -183,4 +182,3 @@ def _raised(c: Any, error: Exception) -> Exception:
         missing=f"one: {type(inner).__name__}: {said}",
         advice="give bounds that keep the model inside its domain, or return numpy.nan outside",
     )
-

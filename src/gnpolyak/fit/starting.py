@@ -97,7 +97,9 @@ def _inside(starts: np.ndarray, lower: np.ndarray, upper: np.ndarray, rng: np.ra
     return np.clip(np.where(outside, np.where(np.isnan(between), mirrored, between), starts), lower, upper)
 
 
-def best(look: Look, starts: Iterable[np.ndarray], lower: np.ndarray, upper: np.ndarray, count: int) -> list[np.ndarray]:
+def best(
+    look: Look, starts: Iterable[np.ndarray], lower: np.ndarray, upper: np.ndarray, count: int
+) -> list[np.ndarray]:
     """Those starts, after a few steps of least squares, that fit half of the data best, and differ."""
     found = sorted((_improved(look, p, lower, upper) for p in starts), key=lambda each: each[0])
     kept: list[tuple[float, np.ndarray]] = []

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -16,123 +13,13 @@ import numpy as np
 from jax import Array, lax
 
 from gnpolyak.base import arrays, trees
-from gnpolyak.base.differences import Range, jacobian
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
+from gnpolyak.problem.maps.host import HOSTS, Host
 
-# What a model raises outside its domain, as math.sqrt(-1.0) does: a point to be refused, not the end of a solve.
-_OUTSIDE = (ArithmeticError, ValueError)
 # The second difference of values that are right to eps^(4/5) or so.
 _SECOND = float(np.finfo(np.float64).eps) ** 0.25
-
-
-@dataclass(frozen=True)
-class Form:
-    """The structure of the variable and the shape of the image: all that a compiled program knows of a function."""
-
-    structure: Any
-    shapes: tuple[tuple[int, ...], ...]
-    image: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        """How many numbers an image has."""
-        return int(np.prod(self.image))
-
-    def tree(self, flat: np.ndarray) -> Tree:
-        """The variable whose leaves, one after the other, are this vector."""
-        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        parts = [part.reshape(shape) for part, shape in zip(np.split(flat, ends), self.shapes, strict=True)]
-        return jax.tree.unflatten(self.structure, parts)
-
-
-class Host:
-    """A function on the host, found by its key from inside compiled code.
-
-    Hosts of one form are equal, so that one compiled program serves them all; one without a form equals only itself.
-    """
-
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], derivative: Callable[..., Any] | None):
-        self.function, self.args, self.derivative = function, args, derivative
-        self.lower: np.ndarray | None = None
-        self.upper: np.ndarray | None = None
-        self.form: Form | None = None
-        self.within: Range | None = None
-        self.error: Exception | None = None
-        """What the function raised, where it was no sign of the end of its domain."""
-        self.known: dict[Any, Host] = {}
-        self.key = next(_KEYS)
-        _HOSTS[self.key] = self
-
-    def settled(self, x: Tree) -> Host:
-        """The same function for variables like x, of which only the form counts where it was seen before."""
-        form = _form(x)
-        if form not in self.known:
-            self.known[form] = self._called_at(x, *form)
-        return self.known[form]
-
-    def knows(self, x: Tree) -> bool:
-        """Whether it was settled for variables like x before."""
-        return _form(x) in self.known
-
-    def _called_at(self, x: Tree, structure: Any, shapes: tuple[tuple[int, ...], ...]) -> Host:
-        flat = np.concatenate([np.ravel(np.asarray(leaf, np.float64)) for leaf in jax.tree.leaves(x)])
-        host = Host(self.function, self.args, self.derivative)
-        with np.errstate(all="ignore"):
-            image = np.asarray(self.function(Form(structure, shapes, ()).tree(flat), *self.args))
-        host.form, host.within = Form(structure, shapes, image.shape), Range.around(flat, self.lower, self.upper)
-        if image.dtype.kind not in "fiub":
-            raise TypeError(f"the function returns {image.dtype} and not real numbers")
-        return host
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Host) and self.form is not None and self.form == other.form)
-
-    def __hash__(self) -> int:
-        return id(self) if self.form is None else hash(self.form)
-
-    def values(self, flat: np.ndarray) -> np.ndarray:
-        """c(x) as a flat vector; NaN where the function has no value."""
-        assert self.form is not None
-        image = self._called(self.function, flat)
-        return np.full(self.form.size, np.nan) if image is None else self._shaped(image, self.form.image).ravel()
-
-    def linearised(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """c(x) and its Jacobian, a row for each number of the image and a column for each variable."""
-        assert self.form is not None
-        assert self.within is not None
-        image = self.values(flat)
-        if self.derivative is None:
-            return image, jacobian(self.values, flat, image, self.within)
-        shape = (self.form.size, flat.size)
-        matrix = self._called(self.derivative, flat)
-        return image, np.full(shape, np.nan) if matrix is None else self._shaped(matrix, shape)
-
-    def _called(self, function: Callable[..., Any], flat: np.ndarray) -> Any:
-        assert self.form is not None
-        try:
-            with np.errstate(all="ignore"):
-                return function(self.form.tree(flat), *self.args)
-        except _OUTSIDE:
-            return None
-        except Exception as error:
-            # Compiled code hands on its words, but not the error itself.
-            self.error = error
-            raise
-
-    def _shaped(self, image: Any, shape: tuple[int, ...]) -> np.ndarray:
-        array = np.asarray(image, dtype=np.float64)
-        return array if array.shape == shape else np.broadcast_to(array, shape)
-
-
-def _form(x: Tree) -> tuple[Any, tuple[tuple[int, ...], ...]]:
-    leaves, structure = jax.tree.flatten(x)
-    return structure, tuple(np.shape(leaf) for leaf in leaves)
-
-
-_KEYS = itertools.count()
-_HOSTS: weakref.WeakValueDictionary[int, Host] = weakref.WeakValueDictionary()
 
 
 class NumpyMap(Map):
@@ -227,6 +114,9 @@ class NumpyMap(Map):
             # For `check` to say.
             return self
 
+    def bounded(self, lower: np.ndarray, upper: np.ndarray) -> Self:
+        return type(self)(self.host.bounded(lower, upper))
+
     def on_host(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c(x) as a flat vector and its Jacobian, for the flat variable of a map that is settled, without JAX."""
         return self.host.linearised(np.asarray(x, np.float64))
@@ -309,12 +199,12 @@ def _called(function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], k
 
 def _values_on_host(key: Any, bits: Any) -> tuple[np.ndarray, ...]:
     flat, dtype = _numbers(bits)
-    return (_bits(_HOSTS[int(key)].values(flat), dtype),)
+    return (_bits(HOSTS[int(key)].values(flat), dtype),)
 
 
 def _linearised_on_host(key: Any, bits: Any) -> tuple[np.ndarray, ...]:
     flat, dtype = _numbers(bits)
-    return tuple(_bits(each, dtype) for each in _HOSTS[int(key)].linearised(flat))
+    return tuple(_bits(each, dtype) for each in HOSTS[int(key)].linearised(flat))
 
 
 def _numbers(bits: Any) -> tuple[np.ndarray, Any]:

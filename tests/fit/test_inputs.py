@@ -61,7 +61,7 @@ def test_curve_fit(f, x, y, options, said):
         ({"a": gnp.Parameter(1.0, fixed=True)}, "none of them free"),
         ({"a": gnp.Parameter(1.0, min=2.0)}, "between its bounds"),
         ({"a": gnp.Parameter(np.ones(2), min=np.zeros(3))}, "between its bounds"),
-        ({"a": None}, "params"),
+        ({"a": None}, "value None"),
         ({"a": 1.0, "b": 1.0, "wrong": 1.0}, "wrong"),
     ],
 )

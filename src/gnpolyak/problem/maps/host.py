@@ -34,6 +34,8 @@ class Form:
 
     def tree(self, flat: np.ndarray) -> Tree:
         """The variable whose leaves, one after the other, are this vector."""
+        if len(self.shapes) == 1:
+            return jax.tree.unflatten(self.structure, [flat.reshape(self.shapes[0])])
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
         parts = [part.reshape(shape) for part, shape in zip(np.split(flat, ends), self.shapes, strict=True)]
         return jax.tree.unflatten(self.structure, parts)

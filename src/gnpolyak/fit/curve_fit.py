@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-import jax.numpy as jnp
 import numpy as np
 
-from gnpolyak.base.arrays import precise
 from gnpolyak.base.errors import InputError
+from gnpolyak.fit.bounds import read_bounds
 from gnpolyak.fit.data import Data, numbers
-from gnpolyak.fit.estimate import Box, Task, estimated, finished, warn
+from gnpolyak.fit.estimate import Task, estimated, finished, warn
 from gnpolyak.fit.model import Predict, parameter_names
 from gnpolyak.fit.result import Fit
-from gnpolyak.solve.bounds import as_box
 
 
 @overload
@@ -178,19 +176,3 @@ def _parameters(f: Any, p0: Any) -> tuple[tuple[str, ...], np.ndarray | None]:
         )
     plain = tuple(f"p{i}" for i in range(start.size))
     return names if names is not None and len(names) == start.size else plain, start
-
-
-def read_bounds(bounds: Any, n: int, start: np.ndarray | None) -> Box:
-    """Lower and upper bounds of n parameters, of which a start must lie between."""
-    with precise(True):
-        box = as_box(bounds, jnp.zeros(n))
-    lower, upper = (np.full(n, -np.inf), np.full(n, np.inf)) if box is None else map(np.asarray, box.flat())
-    if start is not None and not np.all((start >= lower) & (start <= upper)):
-        place = int(np.flatnonzero((start < lower) | (start > upper))[0])
-        raise InputError(
-            given=f"p0 with {start[place]:g} for parameter {place}, bounded by {lower[place]:g} and {upper[place]:g}",
-            needed="a start between the bounds",
-            missing="one",
-            advice="change p0 or the bounds, or leave p0 out",
-        )
-    return lower, upper

@@ -7,22 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.fit import judgement, starting
+from gnpolyak.fit.bounds import Box
 from gnpolyak.fit.data import Data
 from gnpolyak.fit.model import Predict, as_map
 from gnpolyak.fit.result import Fit, FitWarning
 from gnpolyak.problem.composite import Composite, composite
+from gnpolyak.problem.formed import Formed
 from gnpolyak.problem.maps import NumpyMap
 from gnpolyak.problem.penalties import L1
 from gnpolyak.solve.finish import noise_scale
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import Result
-from gnpolyak.solve.uncertainty import linearised
 
 _DOUBLE = np.dtype(np.float64)
 # Draws that are looked at and fits that are made of them: where no start was given, and where all so far look poor.
@@ -36,6 +36,7 @@ class Task:
     """A model, its data and its bounds, ready to be fitted from anywhere."""
 
     problem: Composite
+    formed: Formed
     data: Data
     lower: np.ndarray
     upper: np.ndarray
@@ -51,20 +52,14 @@ class Task:
         others = starting.drawn(data, lower.size, lower, upper, _TRIES if start is None else 0)
         c = as_map(predict, data, (first, *others), derivative, box)
         problem = composite(c, L1(data.y, None if data.sigma is None else 1.0 / data.sigma))
-        with arrays.computing_in(_DOUBLE):
-            problem = problem.cast(_DOUBLE).settled(jnp.asarray(first))
-        return cls(problem, data, lower, upper), first
+        with arrays.computing_in(_DOUBLE, compiled=False):
+            problem = problem.cast(_DOUBLE).settled(first)
+            return cls(problem, Formed(problem, first), data, lower, upper), first
 
     def look(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residuals at p and the derivative of the model, both in units of sigma."""
-        c = self.problem.map
-        if isinstance(c, NumpyMap):
-            image, matrix = c.on_host(p)
-            weights = np.ones(image.size) if self.data.sigma is None else 1.0 / self.data.sigma.ravel()
-            return weights * (self.data.y.ravel() - image), weights[:, None] * matrix
-        with arrays.computing_in(_DOUBLE):
-            r, matrix = linearised(self.problem, jnp.asarray(p))
-            return np.asarray(r), np.asarray(matrix)
+        with arrays.computing_in(_DOUBLE, compiled=False):
+            return self.formed.seen(p)[1], self.formed.matrix(p)
 
     def values(self, p: np.ndarray) -> np.ndarray:
         """The model's values at the data's points."""
@@ -73,9 +68,10 @@ class Task:
 
     def solved(self, p: np.ndarray) -> Result:
         """The efficient estimate from p on."""
-        bounded = np.any(np.isfinite(self.lower) | np.isfinite(self.upper))
+        bounded = bool(np.any(np.isfinite(self.lower) | np.isfinite(self.upper)))
+        options: dict[str, Any] = {"bounds": (self.lower, self.upper)} if bounded else {}
         try:
-            return minimize(self.problem, p, polish=True, bounds=(self.lower, self.upper) if bounded else None)
+            return minimize(self.problem, p, polish=True, **options)
         except InputError:
             raise
         except Exception as error:
@@ -94,9 +90,6 @@ class Task:
         r, _ = self.look(res.x)
         y = self.data.y.ravel() if self.data.sigma is None else (self.data.y / self.data.sigma).ravel()
         return judgement.is_poor(r, y, self.data.line, noise_scale(r, res.x.size))
-
-
-Box = tuple[np.ndarray, np.ndarray]
 
 
 def estimated(task: Task, start: np.ndarray, given: bool) -> tuple[Result, int]:

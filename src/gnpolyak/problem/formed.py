@@ -18,6 +18,9 @@ from gnpolyak.base.memory import give_back
 from gnpolyak.base.shapes import structure_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.maps import NumpyMap
+from gnpolyak.problem.penalties import L1
+from gnpolyak.problem.sensing import Identity
 
 # Programs that are kept for problems of the same structure and shapes. Each is a megabyte or so, and is compiled in
 # some tens of milliseconds.
@@ -51,7 +54,7 @@ class Formed:
 
     def __init__(self, problem: Composite, x: Tree) -> None:
         self._problem = problem
-        self._programs = _programs(problem, x)
+        self._programs = _on_host(problem, x) if _is_plain(problem) else _programs(problem, x)
         b, scale = self._programs.fixed(problem, x)
         self.data: Any = np.asarray(b)
         """b, flat."""
@@ -67,6 +70,37 @@ class Formed:
     def matrix(self, x: Tree) -> Any:
         """AJ, of the rows that the residuals are made of."""
         return np.asarray(self._programs.matrix(self._problem, x))
+
+
+def _is_plain(problem: Composite) -> bool:
+    """Whether there is nothing to compile: a model in plain NumPy, and residuals that are differences from its data."""
+    return (
+        isinstance(problem.map, NumpyMap)
+        and isinstance(problem.sensing, Identity)
+        and type(problem.penalty) is L1
+        and problem.penalty.b.dtype == np.float64
+    )
+
+
+def _on_host(problem: Any, x: Tree) -> _Programs:
+    """What the programs compute, by calling the model."""
+    host, rows = problem.map.settled(x).host, problem.penalty.rows
+    b = np.asarray(problem.penalty.b).ravel()
+    kept = slice(None) if rows is None or rows.kept is None else np.asarray(rows.kept)
+    weights = np.ones(b.size)[kept] if rows is None else np.asarray(rows.weights)[kept]
+
+    def seen(_: Any, x: Tree) -> tuple[Any, Any]:
+        r = weights * (b - host.values(_flat(x)))[kept]
+        return np.sum(np.abs(r)), r
+
+    def matrix(_: Any, x: Tree) -> Any:
+        return weights[:, None] * host.linearised(_flat(x))[1][kept]
+
+    return _Programs(lambda *_: (weights * b[kept], np.sum(np.abs(weights * b[kept]))), seen, matrix)
+
+
+def _flat(x: Tree) -> np.ndarray:
+    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(x)])
 
 
 _kept: OrderedDict[Any, _Programs] = OrderedDict()

@@ -114,9 +114,6 @@ class NumpyMap(Map):
             # For `check` to say.
             return self
 
-    def bounded(self, lower: np.ndarray, upper: np.ndarray) -> Self:
-        return type(self)(self.host.bounded(lower, upper))
-
     def on_host(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c(x) as a flat vector and its Jacobian, for the flat variable of a map that is settled, without JAX."""
         return self.host.linearised(np.asarray(x, np.float64))

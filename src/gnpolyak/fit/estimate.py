@@ -20,9 +20,10 @@ from gnpolyak.problem.composite import Composite, composite
 from gnpolyak.problem.formed import Formed
 from gnpolyak.problem.maps import NumpyMap
 from gnpolyak.problem.penalties import L1
-from gnpolyak.solve.finish import noise_scale
+from gnpolyak.solve.finish import STOPPED
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import Result
+from gnpolyak.steps.weights import TUKEY
 
 _DOUBLE = np.dtype(np.float64)
 # Draws that are looked at and fits that are made of them: where no start was given, and where all so far look poor.
@@ -58,8 +59,11 @@ class Task:
 
     def look(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residuals at p and the derivative of the model, both in units of sigma."""
-        with arrays.computing_in(_DOUBLE, compiled=False):
-            return self.formed.seen(p)[1], self.formed.matrix(p)
+        try:
+            with arrays.computing_in(_DOUBLE, compiled=False):
+                return self.formed.seen(p)[1], self.formed.matrix(p)
+        except Exception as error:
+            raise _raised(self.problem.map, error) from error
 
     def values(self, p: np.ndarray) -> np.ndarray:
         """The model's values at the data's points."""
@@ -89,7 +93,7 @@ class Task:
             return True
         r, _ = self.look(res.x)
         y = self.data.y.ravel() if self.data.sigma is None else (self.data.y / self.data.sigma).ravel()
-        return judgement.is_poor(r, y, self.data.line, noise_scale(r, res.x.size))
+        return judgement.is_poor(r, y, self.data.line, judgement.noise(r, res.x.size))
 
 
 def estimated(task: Task, start: np.ndarray, given: bool) -> tuple[Result, int]:
@@ -100,13 +104,13 @@ def estimated(task: Task, start: np.ndarray, given: bool) -> tuple[Result, int]:
     """
     res, tried = task.solved(start), 1
     for (count, most), wanted in ((_FEW, not given), (_MANY, True)):
-        if not wanted or (count == _MANY[0] and not task.is_poor(res)):
+        if not wanted or res.status in STOPPED or (count == _MANY[0] and not task.is_poor(res)):
             continue
         draws = starting.drawn(task.data, start.size, task.lower, task.upper, count, start if given else None)
         for p in starting.best(task.look, draws, task.lower, task.upper, most):
             again, tried = task.solved(p), tried + 1
             res = min(res, again, key=task.score)
-            if count == _MANY[0] and not task.is_poor(res):
+            if again.status in STOPPED or (count == _MANY[0] and not task.is_poor(res)):
                 break
     return res, tried
 
@@ -117,11 +121,13 @@ def finished(
     """The fit with its covariance, and a warning where it is none or has none."""
     p = np.asarray(res.x, dtype=np.float64)
     r, matrix = task.look(p)
-    sigma = noise_scale(r, p.size)
+    sigma = judgement.noise(r, p.size)
     judged = judgement.covariance(r, matrix, sigma, absolute)
     free = (p > task.lower) & (p < task.upper)
     ended = res.status.success or (sigma > 0 and judgement.has_ended(r, matrix, sigma, free))
-    outliers = res.outliers if res.outliers is None or task.data.kept is None else task.data.kept[res.outliers]
+    # Of data without noise the solve knows better which are wrong: these are apart by a factor of a thousand.
+    outliers = res.outliers if res.noise is None else np.flatnonzero(np.abs(r) > TUKEY * sigma)
+    outliers = outliers if outliers is None or task.data.kept is None else task.data.kept[outliers]
     errors = np.sqrt(np.diag(judged.covariance))
     fit = Fit(
         **{each.name: getattr(res, each.name) for each in fields(Result)},
@@ -137,7 +143,7 @@ def finished(
         fitted=task.values(p),
         curve=lambda points: np.asarray(curve(points, p), dtype=np.float64),
     )
-    return replace(fit, x=p, outliers=outliers)
+    return replace(fit, x=p, outliers=outliers, noise=None if res.noise is None else sigma)
 
 
 def warn(fit: Fit) -> None:

@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gnpolyak.solve.finish import noise_scale
 from gnpolyak.solve.uncertainty import covariance_of, gram_inverse
 from gnpolyak.steps.weights import MAD, TUKEY
 
 # Tukey's ρ with this end has the mean ½ at the normal law: half of the data may be anything.
 _HALF = 1.547
-# What Tukey's weights of 5.92 σ, at which a fit ends, cost in variance at the normal law.
-EFFICIENCY = 0.98
+# Where Tukey's weights end when a fit does, in units of the noise, and their efficiency at the normal law.
+_END, EFFICIENCY = 5.92, 0.98
+# Of normal noise one in two thousand lies beyond this; and how often the rest is looked for.
+_WITHIN, _ROUNDS = 3.5, 50
 # A fit whose residuals are half as wide as those of a constant explains little; more outliers than this are no few.
 _LITTLE, _MANY = 0.5, 0.4
 # Fewer changes of sign than chance allows, by this many of its standard deviations: there is a shape in the residuals.
@@ -46,6 +49,23 @@ def scale(r: np.ndarray, variables: int = 0) -> float:
     return s
 
 
+def noise(r: np.ndarray, variables: int) -> float:
+    """The standard deviation of the residuals that are no outliers.
+
+    Medians begin, since nothing bad has a say in them; but of few data they are often too small by half. From there the
+    standard deviation of what lies within 3.5 of itself is taken until it stays, which of normal noise loses nothing.
+    """
+    size = np.abs(r)
+    s, half = noise_scale(r, variables), float(np.median(size))
+    for _ in range(_ROUNDS):
+        good = size <= max(_WITHIN * s, half)
+        spread = float(np.sqrt(np.sum(size[good] ** 2) / max(int(np.sum(good)) - variables, 1)))
+        if abs(spread - s) <= 1e-6 * s:
+            break
+        s = spread
+    return s
+
+
 def covariance(r: np.ndarray, matrix: np.ndarray, sigma: float, absolute: bool) -> Judged:
     """The covariance of a fit from its residuals and their derivative, both in units of the data's sigma."""
     n = matrix.shape[1]
@@ -64,7 +84,7 @@ def has_ended(r: np.ndarray, matrix: np.ndarray, sigma: float, free: np.ndarray)
 
     Only parameters that are not held by a bound are free to move.
     """
-    u = np.minimum(np.abs(r) / (TUKEY / 0.79 * sigma), 1.0)
+    u = np.minimum(np.abs(r) / (_END * sigma), 1.0)
     root = (1 - u * u)[:, None] * matrix[:, free]
     step, *_ = np.linalg.lstsq(root, (1 - u * u) * r, rcond=None)
     return bool(np.linalg.norm(root @ step) <= _MOVED * sigma * max(free.sum(), 1) ** 0.5)

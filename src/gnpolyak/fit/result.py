@@ -17,7 +17,7 @@ class FitWarning(UserWarning):
     """A fit that did not come to its end, or whose errors the data do not tell."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit(Result):
     """The outcome of `curve_fit(..., full_output=True)` and of `fit`: a `Result` and what belongs to a curve."""
 
@@ -106,18 +106,25 @@ class Fit(Result):
         return "" if self.data is None or self.data.sigma is None else " in units of sigma"
 
     def _remarks(self) -> list[str]:
-        remarks = [] if self.success else [self.status.advice]
+        remarks = [] if self.success else [_NOT_ENDED if self.status is Status.NOISE else self.status.advice]
         if not np.all(np.isfinite(self.pcov)):
             remarks.append("The data do not determine all parameters, or leave nothing to tell their errors by.")
         if self.differences:
             remarks.append("Derivatives by differences: the model is plain NumPy.")
         return remarks
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A user's function can seldom be sent elsewhere; what is drawn there goes through the points alone.
+        return {**self.__dict__, "curve": None, "uncertainty": None, "state": None}
+
     def __repr__(self) -> str:
         return f"Fit({self.message})"
 
     def __str__(self) -> str:
         return self.summary()
+
+
+_NOT_ENDED = "A further step would still move it by more than its errors: start closer, or bound the parameters."
 
 
 def _shown(value: Any, error: Any) -> str:

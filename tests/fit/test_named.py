@@ -1,6 +1,7 @@
 """Parameters by name, and what a fit says and shows of itself."""
 
 import inspect
+import pickle
 import sys
 
 import numpy as np
@@ -78,6 +79,14 @@ def test_the_picture_shows_data_fit_outliers_and_residuals():
     )
     assert plane.plot()[1].get_xlabel() == "fitted value"
     pyplot.close("all")
+
+
+def test_a_fit_can_be_sent_elsewhere():
+    y, _ = data()
+    res = gnp.curve_fit(lambda x, a, b, c: in_numpy(x, a, b, c) + 0.0, X, y, np.ones(3), full_output=True)
+    there = pickle.loads(pickle.dumps(res))
+    assert str(there) == str(res)
+    np.testing.assert_array_equal(there.residuals, res.residuals)
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch):

@@ -1,6 +1,8 @@
 """Models in plain NumPy, against the same in jax.numpy and against what they should be."""
 
+import copy
 import math
+import pickle
 
 import jax.numpy as jnp
 import numpy as np
@@ -77,6 +79,20 @@ def test_outside_its_domain_a_model_may_raise():
 def test_a_model_that_cannot_be_called_is_named(model, said):
     with pytest.raises(gnp.InputError, match=said):
         gnp.minimize(gnp.composite(gnp.NumpyMap(model), gnp.L1(data())), np.ones(2))
+
+
+def decay(p):
+    return p[0] * np.exp(-p[1] * T) + p[2]
+
+
+def test_a_copy_is_solved_as_the_first_is():
+    c = gnp.NumpyMap(decay)
+    sent = pickle.loads(pickle.dumps(c.settled(np.ones(3))))
+    problems = [gnp.composite(each, gnp.L1(data())) for each in (c, copy.deepcopy(c), sent)]
+    fits = [gnp.minimize(problem, np.ones(3), max_calls=9).x for problem in problems]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    np.testing.assert_array_equal(fits[0], fits[2])
+    np.testing.assert_array_equal(sent.on_host(fits[0])[0], decay(fits[0]))
 
 
 def test_what_is_no_function_and_what_is_complex_are_refused():

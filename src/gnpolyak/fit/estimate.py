@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,6 @@ class Task:
         except Exception as error:
             raise _raised(self.problem.map, error) from error
 
-    def values(self, p: np.ndarray) -> np.ndarray:
-        """The model's values at the data's points."""
-        r = self.look(p)[0].reshape(self.data.y.shape)
-        return self.data.y - (r if self.data.sigma is None else self.data.sigma * r)
-
     def solved(self, p: np.ndarray) -> Result:
         """The efficient estimate from p on."""
         bounded = bool(np.any(np.isfinite(self.lower) | np.isfinite(self.upper)))
@@ -118,32 +113,40 @@ def estimated(task: Task, start: np.ndarray, given: bool) -> tuple[Result, int]:
 def finished(
     task: Task, res: Result, tried: int, names: tuple[str, ...], absolute: bool, curve: Callable[[Any, Any], Any]
 ) -> Fit:
-    """The fit with its covariance, and a warning where it is none or has none."""
+    """The fit with its covariance."""
     p = np.asarray(res.x, dtype=np.float64)
     r, matrix = task.look(p)
     sigma = judgement.noise(r, p.size)
-    judged = judgement.covariance(r, matrix, sigma, absolute)
+    pcov = judgement.covariance(r, matrix, sigma, absolute)
     free = (p > task.lower) & (p < task.upper)
-    ended = res.status.success or (sigma > 0 and judgement.has_ended(r, matrix, sigma, free))
-    # Of data without noise the solve knows better which are wrong: these are apart by a factor of a thousand.
-    outliers = res.outliers if res.noise is None else np.flatnonzero(np.abs(r) > TUKEY * sigma)
-    outliers = outliers if outliers is None or task.data.kept is None else task.data.kept[outliers]
-    errors = np.sqrt(np.diag(judged.covariance))
-    fit = Fit(
-        **{each.name: getattr(res, each.name) for each in fields(Result)},
+    return Fit(
+        **{each.name: getattr(res, each.name) for each in fields(Result)} | _told(task, res, p, r, sigma),
         names=names,
         popt=p,
-        pcov=judged.covariance,
+        pcov=pcov,
         params=dict(zip(names, p.tolist(), strict=True)),
-        errors=dict(zip(names, errors.tolist(), strict=True)),
-        ended=ended,
+        errors=dict(zip(names, np.sqrt(np.diag(pcov)).tolist(), strict=True)),
+        ended=res.status.success or (sigma > 0 and judgement.has_ended(r, matrix, sigma, free)),
         differences=isinstance(task.problem.map, NumpyMap) and task.problem.map.host.derivative is None,
         starts=tried,
         data=task.data,
-        fitted=task.values(p),
+        fitted=task.data.y - r.reshape(task.data.y.shape) * (1.0 if task.data.sigma is None else task.data.sigma),
         curve=lambda points: np.asarray(curve(points, p), dtype=np.float64),
     )
-    return replace(fit, x=p, outliers=outliers, noise=None if res.noise is None else sigma)
+
+
+def _told(task: Task, res: Result, p: np.ndarray, r: np.ndarray, sigma: float) -> dict[str, Any]:
+    """What a fit says otherwise than the solve: the noise, and which of the data that were given are outliers.
+
+    Of data without noise the solve knows better which are wrong: these are apart by a factor of a thousand.
+    """
+    places = res.outliers if res.noise is None else np.flatnonzero(np.abs(r) > TUKEY * sigma)
+    kept = task.data.kept
+    return {
+        "x": p,
+        "noise": None if res.noise is None else sigma,
+        "outliers": places if places is None or kept is None else kept[places],
+    }
 
 
 def warn(fit: Fit) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gnpolyak.solve.finish import noise_scale
@@ -13,7 +11,7 @@ from gnpolyak.steps.weights import MAD, TUKEY
 # Tukey's ρ with this end has the mean ½ at the normal law: half of the data may be anything.
 _HALF = 1.547
 # Where Tukey's weights end when a fit does, in units of the noise, and their efficiency at the normal law.
-_END, EFFICIENCY = 5.92, 0.98
+_END, _EFFICIENCY = 5.92, 0.98
 # Of normal noise one in two thousand lies beyond this; and how often the rest is looked for.
 _WITHIN, _ROUNDS = 3.5, 50
 # A fit whose residuals are half as wide as those of a constant explains little; more outliers than this are no few.
@@ -22,14 +20,6 @@ _LITTLE, _MANY = 0.5, 0.4
 _CHANGES = 4.0
 # A step that would move the fit by half of its own standard error is no end.
 _MOVED = 0.5
-
-
-class Judged(NamedTuple):
-    """A fit's covariance, as far as there is one."""
-
-    covariance: np.ndarray
-    estimable: bool
-    """Whether the data determine all parameters, and leave something over to tell the noise by."""
 
 
 def scale(r: np.ndarray, variables: int = 0) -> float:
@@ -66,17 +56,20 @@ def noise(r: np.ndarray, variables: int) -> float:
     return s
 
 
-def covariance(r: np.ndarray, matrix: np.ndarray, sigma: float, absolute: bool) -> Judged:
-    """The covariance of a fit from its residuals and their derivative, both in units of the data's sigma."""
+def covariance(r: np.ndarray, matrix: np.ndarray, sigma: float, absolute: bool) -> np.ndarray:
+    """The covariance of a fit from its residuals and their derivative, both in units of the data's sigma.
+
+    It is infinite where the data do not determine all parameters, or leave nothing over to tell the noise by.
+    """
     n = matrix.shape[1]
     good = np.abs(r) <= max(TUKEY * sigma, 0.0)
     inverse, rank = gram_inverse(matrix[good])
     if rank < n or (not absolute and int(np.sum(good)) <= n) or not np.all(np.isfinite(inverse)):
-        return Judged(np.full((n, n), np.inf), False)
+        return np.full((n, n), np.inf)
     if absolute:
-        return Judged(inverse / EFFICIENCY, True)
+        return inverse / _EFFICIENCY
     # Residuals that are zero, one and all, have no spread.
-    return Judged(covariance_of(r, matrix, sigma) if sigma > 0 else 0.0 * inverse, True)
+    return covariance_of(r, matrix, sigma) if sigma > 0 else 0.0 * inverse
 
 
 def has_ended(r: np.ndarray, matrix: np.ndarray, sigma: float, free: np.ndarray) -> bool:

@@ -93,6 +93,11 @@ class Host:
     def __hash__(self) -> int:
         return id(self) if self.form is None else hash(self.form)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Elsewhere it has another key.
+        rest = {name: getattr(self, name) for name in ("lower", "upper", "form", "within")}
+        return _rebuilt, (self.function, self.args, self.derivative, rest)
+
     def values(self, flat: np.ndarray) -> np.ndarray:
         """c(x) as a flat vector; NaN where the function has no value."""
         assert self.form is not None
@@ -125,6 +130,12 @@ class Host:
     def _shaped(self, image: Any, shape: tuple[int, ...]) -> np.ndarray:
         array = np.asarray(image, dtype=np.float64)
         return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
+def _rebuilt(function: Any, args: Any, derivative: Any, rest: dict[str, Any]) -> Host:
+    host = Host(function, args, derivative)
+    host.__dict__.update(rest)
+    return host
 
 
 def _form(x: Tree) -> tuple[Any, tuple[tuple[int, ...], ...]]:

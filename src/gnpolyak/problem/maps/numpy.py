@@ -114,6 +114,9 @@ class NumpyMap(Map):
             # For `check` to say.
             return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.host,)
+
     def on_host(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c(x) as a flat vector and its Jacobian, for the flat variable of a map that is settled, without JAX."""
         return self.host.linearised(np.asarray(x, np.float64))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,7 +19,7 @@ from gnpolyak.fit.model import Predict, as_map
 from gnpolyak.fit.result import Fit, FitWarning
 from gnpolyak.problem.composite import Composite, composite
 from gnpolyak.problem.formed import Formed
-from gnpolyak.problem.maps import NumpyMap
+from gnpolyak.problem.maps import Map, NumpyMap
 from gnpolyak.problem.penalties import L1
 from gnpolyak.solve.finish import STOPPED
 from gnpolyak.solve.minimize import minimize
@@ -59,22 +60,15 @@ class Task:
 
     def look(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residuals at p and the derivative of the model, both in units of sigma."""
-        try:
-            with arrays.computing_in(_DOUBLE, compiled=False):
-                return self.formed.seen(p)[1], self.formed.matrix(p)
-        except Exception as error:
-            raise _raised(self.problem.map, error) from error
+        with arrays.computing_in(_DOUBLE, compiled=False), _naming(self.problem.map):
+            return self.formed.seen(p)[1], self.formed.matrix(p)
 
     def solved(self, p: np.ndarray) -> Result:
         """The efficient estimate from p on."""
         bounded = bool(np.any(np.isfinite(self.lower) | np.isfinite(self.upper)))
         options: dict[str, Any] = {"bounds": (self.lower, self.upper)} if bounded else {}
-        try:
+        with _naming(self.problem.map):
             return minimize(self.problem, p, polish=True, **options)
-        except InputError:
-            raise
-        except Exception as error:
-            raise _raised(self.problem.map, error) from error
 
     def score(self, res: Result) -> tuple[bool, float, float]:
         """How good a fit is, the smaller the better: whether it is one, its scale, and its value."""
@@ -172,15 +166,19 @@ def _require_enough(data: Data, n: int) -> None:
         )
 
 
-def _raised(c: Any, error: Exception) -> Exception:
-    """What a model raised inside compiled code, as an InputError; any other error as it is."""
-    inner = c.host.error if isinstance(c, NumpyMap) else None
-    if inner is None:
-        return error
-    said = (str(inner).splitlines() or ["without a message"])[0]
-    return InputError(
-        given="a model that raised an error during the fit",
-        needed="a value for each datum at all parameters within the bounds",
-        missing=f"one: {type(inner).__name__}: {said}",
-        advice="give bounds that keep the model inside its domain, or return numpy.nan outside",
-    )
+@contextmanager
+def _naming(c: Map) -> Iterator[None]:
+    """Say of an error that the model raised it, where it did."""
+    try:
+        yield
+    except Exception as error:
+        inner = c.host.error if isinstance(c, NumpyMap) else None
+        if inner is None:
+            raise
+        said = (str(inner).splitlines() or ["without a message"])[0]
+        raise InputError(
+            given="a model that raised an error during the fit",
+            needed="a value for each datum at all parameters within the bounds",
+            missing=f"one: {type(inner).__name__}: {said}",
+            advice="give bounds that keep the model inside its domain, or return numpy.nan outside",
+        ) from error

@@ -127,10 +127,6 @@ def test_where_a_start_leads_nowhere_others_are_tried(p0):
     np.testing.assert_array_equal(again, fit.popt)
 
 
-bounded = pytest.mark.skipif("bounds" not in inspect.signature(gnp.minimize).parameters, reason="no bounds yet")
-
-
-@bounded
 def test_bounds_hold_and_the_model_is_never_called_outside():
     y, _ = data()
     lower, upper = np.array([0.0, 0.0, 0.6]), np.array([10.0, 2.0, 5.0])

@@ -1,6 +1,5 @@
 """Parameters by name, and what a fit says and shows of itself."""
 
-import inspect
 import pickle
 import sys
 
@@ -29,12 +28,15 @@ def test_names_and_fixed_parameters():
     np.testing.assert_allclose(list(res.errors.values())[:2], held.standard_errors(), rtol=1e-2)
 
 
-@pytest.mark.skipif("bounds" not in inspect.signature(gnp.minimize).parameters, reason="no bounds yet")
 def test_a_parameter_ends_at_its_bound():
     y, _ = data()
     res = gnp.fit(named, {"height": 1.0, "rate": gnp.Parameter(0.5, min=0.0, max=1.0), "level": 0.0}, X, y)
     assert res.success
     assert res.params["rate"] == 1.0
+    held = gnp.curve_fit(lambda x, a, c: in_numpy(x, a, 1.0, c), X, y, [1.0, 0.0], full_output=True)
+    # The model does not fit well there, and the noise is judged for one parameter less.
+    assert np.all(np.abs(res.popt[[0, 2]] - held.popt) < 0.3 * held.standard_errors())
+    np.testing.assert_allclose(list(res.errors.values()), [held.errors["a"], 0.0, held.errors["c"]], rtol=0.05)
 
 
 def test_an_array_is_one_parameter():

@@ -95,7 +95,8 @@ def curve_fit(
     Returns
     -------
     popt, pcov : ndarray
-        The estimate and its covariance, in float64; infinite, with a warning, where the data do not tell it.
+        The estimate and its covariance, in float64; infinite, with a warning, where the data do not tell it, and zero
+        for parameters that ended at a bound.
 
     Warns
     -----

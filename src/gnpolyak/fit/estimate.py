@@ -111,8 +111,8 @@ def finished(
     p = np.asarray(res.x, dtype=np.float64)
     r, matrix = task.look(p)
     sigma = judgement.noise(r, p.size)
-    pcov = judgement.covariance(r, matrix, sigma, absolute)
     free = (p > task.lower) & (p < task.upper)
+    pcov = judgement.covariance(r, matrix, sigma, absolute, free)
     return Fit(
         **{each.name: getattr(res, each.name) for each in fields(Result)} | _told(task, res, p, r, sigma),
         names=names,

@@ -56,12 +56,19 @@ def noise(r: np.ndarray, variables: int) -> float:
     return s
 
 
-def covariance(r: np.ndarray, matrix: np.ndarray, sigma: float, absolute: bool) -> np.ndarray:
+def covariance(r: np.ndarray, matrix: np.ndarray, sigma: float, absolute: bool, free: np.ndarray) -> np.ndarray:
     """The covariance of a fit from its residuals and their derivative, both in units of the data's sigma.
 
-    It is infinite where the data do not determine all parameters, or leave nothing over to tell the noise by.
+    It is infinite where the data do not determine all parameters, or leave nothing over to tell the noise by. Those
+    that are held by a bound are not free: they have no variance, and add none to that of the others.
     """
+    if not np.all(free):
+        whole = np.zeros((free.size, free.size))
+        whole[np.ix_(free, free)] = covariance(r, matrix[:, free], sigma, absolute, free[free])
+        return whole
     n = matrix.shape[1]
+    if not n:
+        return np.zeros((0, 0))
     good = np.abs(r) <= max(TUKEY * sigma, 0.0)
     inverse, rank = gram_inverse(matrix[good])
     if rank < n or (not absolute and int(np.sum(good)) <= n) or not np.all(np.isfinite(inverse)):

@@ -73,7 +73,7 @@ def fit(
     >>> x = np.linspace(0.0, 4.0, 100)
     >>> y = 2.5 * np.exp(-1.3 * x) + 0.5
     >>> y[::4] += 3.0
-    >>> start = {"height": 1.0, "rate": gnp.Parameter(0.5), "level": gnp.Parameter(0.5, fixed=True)}
+    >>> start = {"height": 1.0, "rate": gnp.Parameter(0.5, min=0.0), "level": gnp.Parameter(0.5, fixed=True)}
     >>> res = gnp.fit(lambda x, height, rate, level: height * np.exp(-rate * x) + level, start, x, y)
     >>> {name: round(value, 8) for name, value in res.params.items()}
     {'height': 2.5, 'rate': 1.3, 'level': 0.5}

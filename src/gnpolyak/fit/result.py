@@ -26,11 +26,11 @@ class Fit(Result):
     popt: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """The estimate."""
     pcov: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    """Its covariance; infinite where the data do not tell it."""
+    """Its covariance; infinite where the data do not tell it, zero for parameters at a bound."""
     params: dict[str, Any] = field(default_factory=dict)
     """All parameters by name, those that were held fixed among them: numbers, or arrays where arrays were given."""
     errors: dict[str, Any] = field(default_factory=dict)
-    """The standard error of each parameter, 0 for those that were held fixed."""
+    """The standard error of each parameter, 0 for those that were held fixed or ended at a bound."""
     ended: bool = True
     """Whether the estimate is one: a further step would move it by less than its standard error."""
     differences: bool = False
@@ -90,8 +90,12 @@ class Fit(Result):
         """The parameters with their errors, the noise, the outliers, and how it ended, as a table."""
         width = max([len(name) for name in self.params], default=0) + 2
         rows = [f"{name:<{width}}{_shown(self.params[name], self.errors[name])}" for name in self.params]
+        rows = [row if self._varies(name) else f"{row} (fixed)" for row, name in zip(rows, self.params, strict=True)]
         figures = textwrap.wrap(self.message, 78)
         return "\n".join([*rows, "", *figures])
+
+    def _varies(self, name: str) -> bool:
+        return any(each == name or each.startswith(f"{name}[") for each in self.names)
 
     def _figures(self) -> str:
         measured = 0 if self.data is None else self.data.y.size
@@ -132,7 +136,7 @@ def _shown(value: Any, error: Any) -> str:
     if np.ndim(value):
         return "[" + ", ".join(_shown(v, e) for v, e in zip(np.ravel(value), np.ravel(error), strict=True)) + "]"
     if error == 0:
-        return f"{value:.8g} (fixed)"
+        return f"{value:.8g}"
     if not np.isfinite(error):
         return f"{value:.6g} ± unknown"
     digits = max(0, min(15, 1 - int(np.floor(np.log10(error)))))

@@ -66,6 +66,18 @@ def test_outside_its_domain_a_model_may_raise():
     np.testing.assert_allclose(res.x, [2.0, 3.0], rtol=1e-8)
 
 
+def test_between_bounds_it_is_not_called_outside():
+    lower, upper = np.array([0.0, 0.5, 0.6]), np.array([5.0, 2.0, 5.0])
+
+    def watched(p):
+        assert np.all((p >= lower) & (p <= upper))
+        return decay(p)
+
+    problem = gnp.composite(gnp.NumpyMap(watched), gnp.L1(data()))
+    res = gnp.minimize(problem, np.ones(3), bounds=(lower, upper))
+    assert res.x[2] == 0.6
+
+
 @pytest.mark.parametrize(
     ("model", "said"),
     [

@@ -115,7 +115,8 @@ class Composite(eqx.Module):
 
     def within(self, box: Box | None) -> Composite:
         """The problem with x in a box."""
-        return Composite(self.map, self.penalty, self.sensing, box)
+        c = self.map if box is None else self.map.bounded(*box.flat())
+        return Composite(c, self.penalty, self.sensing, box)
 
     def holding(self, point: Point) -> tuple[Composite, Point]:
         """The problem and the point as a subgradient step inside the box sees them.

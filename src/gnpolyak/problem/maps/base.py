@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
+from typing import Self
 
 import jax
 import numpy as np
@@ -46,6 +47,10 @@ class Map(Part):
 
     def check(self, x: Tree) -> None:
         """Raise InputError when x cannot be a point of this map's domain."""
+
+    def bounded(self, lower: np.ndarray, upper: np.ndarray) -> Self:
+        """The map of a variable that stays between these bounds, flat; itself unless it would leave them on its own."""
+        return self
 
     def entries(self, x: Tree, indices: tuple[Array, ...]) -> Array:
         """The entries of c(x) at these indices, an array of them for each axis."""

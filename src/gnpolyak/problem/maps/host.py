@@ -76,6 +76,13 @@ class Host:
         """Whether it was settled for variables like x before."""
         return _form(x) in self.known
 
+    def bounded(self, lower: np.ndarray, upper: np.ndarray) -> Host:
+        """The same function, called between these bounds only."""
+        host = Host(self.function, self.args, self.derivative)
+        host.lower, host.upper, host.form = lower, upper, self.form
+        host.within = None if self.within is None else Range(lower, upper, self.within.typical)
+        return host
+
     def _called_at(self, x: Tree, structure: Any, shapes: tuple[tuple[int, ...], ...]) -> Host:
         flat = np.concatenate([np.ravel(np.asarray(leaf, np.float64)) for leaf in jax.tree.leaves(x)])
         host = Host(self.function, self.args, self.derivative)

@@ -114,6 +114,9 @@ class NumpyMap(Map):
             # For `check` to say.
             return self
 
+    def bounded(self, lower: np.ndarray, upper: np.ndarray) -> Self:
+        return type(self)(self.host.bounded(lower, upper))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.host,)
 

@@ -20,7 +20,10 @@ from gnpolyak.base.trees import Tree
 _BY_TYPE: tuple[tuple[type[BaseException], str], ...] = (
     (jax.errors.NonConcreteBooleanIndexError, "choose entries with jax.numpy.where(mask, a, b) instead of a[mask]"),
     (jax.errors.TracerBoolConversionError, "choose with jax.numpy.where or jax.lax.cond instead of if and while"),
-    (jax.errors.TracerArrayConversionError, "write it with jax.numpy instead of numpy"),
+    (
+        jax.errors.TracerArrayConversionError,
+        "write it with jax.numpy instead of numpy, or wrap it as gnpolyak.NumpyMap(function)",
+    ),
     (jax.errors.TracerIntegerConversionError, "take indices and lengths from args or a closure, or use jax.lax"),
     (jax.errors.ConcretizationTypeError, "write it with jax.numpy, and loops over computed numbers with jax.lax"),
     (jax.errors.UnexpectedTracerError, "keep nothing from one call to the next: return what is needed"),
@@ -28,7 +31,10 @@ _BY_TYPE: tuple[tuple[type[BaseException], str], ...] = (
 _BY_NAME = (
     ("custom_vjp", "state Ju with jax.custom_jvp instead of Jᵀv with jax.custom_vjp: JAX transposes it by itself"),
     ("while_loop", "write the loop with jax.lax.scan, or as a fori_loop of a fixed number of rounds"),
-    ("allback", "write it with jax.numpy, or state the derivative of the host's function with jax.custom_jvp"),
+    (
+        "allback",
+        "write it with jax.numpy, wrap it as gnpolyak.NumpyMap(function), or state the derivative of the host's function with jax.custom_jvp",
+    ),
     ("immutable", "write x.at[i].set(y), which returns the changed array: JAX's are never written into"),
     ("item assignment", "write x.at[i].set(y), which returns the changed array: JAX's are never written into"),
 )

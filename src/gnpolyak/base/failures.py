@@ -33,7 +33,7 @@ _BY_NAME = (
     ("while_loop", "write the loop with jax.lax.scan, or as a fori_loop of a fixed number of rounds"),
     (
         "allback",
-        "write it with jax.numpy, wrap it as gnpolyak.NumpyMap(function), or state the derivative of the host's function with jax.custom_jvp",
+        "write it with jax.numpy, wrap it as gnpolyak.NumpyMap(function), or state its derivative with jax.custom_jvp",
     ),
     ("immutable", "write x.at[i].set(y), which returns the changed array: JAX's are never written into"),
     ("item assignment", "write x.at[i].set(y), which returns the changed array: JAX's are never written into"),

@@ -22,14 +22,13 @@ from gnpolyak.problem.maps import NumpyMap
 from gnpolyak.problem.penalties import L1
 from gnpolyak.problem.sensing import Identity
 
-# Programs that are kept for problems of the same structure and shapes. Each is a megabyte or so, and is compiled in
-# some tens of milliseconds.
-MOST_KEPT = 64
+# Programs that are kept for problems of the same structure and shapes. The two of a problem are some hundred kilobytes
+# each, and are compiled in some tens of milliseconds.
+MOST_KEPT = 32
 
 
 @dataclass(frozen=True)
 class _Programs:
-    fixed: Callable[..., Any]
     seen: Callable[..., Any]
     matrix: Callable[..., Any]
 
@@ -55,12 +54,13 @@ class Formed:
     def __init__(self, problem: Composite, x: Tree) -> None:
         self._problem = problem
         self._programs = _on_host(problem, x) if _is_plain(problem) else _programs(problem, x)
-        b, scale = self._programs.fixed(problem, x)
-        self.data: Any = np.asarray(b)
+        penalty = trees.on_host(problem.penalty)
+        # Residuals of measurements that are all zero.
+        self.data: Any = np.asarray(penalty.residuals(_nothing(problem, x))).ravel()
         """b, flat."""
         self.box = None if problem.box is None else trees.on_host(problem.box)
-        tilt = problem.penalty.tilt
-        self.penalty = FormedPenalty(np.asarray(scale), None if tilt is None else np.asarray(tilt))
+        tilt = penalty.tilt
+        self.penalty = FormedPenalty(np.asarray(penalty.scale()), None if tilt is None else np.asarray(tilt))
 
     def seen(self, x: Tree) -> tuple[Any, Any]:
         """The value and the residuals."""
@@ -72,31 +72,30 @@ class Formed:
         return np.asarray(self._programs.matrix(self._problem, x))
 
 
+def _nothing(problem: Composite, x: Tree) -> Any:
+    like = problem.shape(x)
+    return np.zeros(like.shape, like.dtype)
+
+
 def _is_plain(problem: Composite) -> bool:
-    """Whether there is nothing to compile: a model in plain NumPy, and residuals that are differences from its data."""
-    return (
-        isinstance(problem.map, NumpyMap)
-        and isinstance(problem.sensing, Identity)
-        and type(problem.penalty) is L1
-        and problem.penalty.b.dtype == np.float64
-    )
+    """Whether there is nothing to compile: the image of a model in plain NumPy, compared with data as it is."""
+    plain = isinstance(problem.map, NumpyMap) and isinstance(problem.sensing, Identity)
+    return plain and type(problem.penalty) is L1 and problem.penalty.b.dtype == np.float64
 
 
 def _on_host(problem: Any, x: Tree) -> _Programs:
     """What the programs compute, by calling the model."""
-    host, rows = problem.map.settled(x).host, problem.penalty.rows
-    b = np.asarray(problem.penalty.b).ravel()
-    kept = slice(None) if rows is None or rows.kept is None else np.asarray(rows.kept)
-    weights = np.ones(b.size)[kept] if rows is None else np.asarray(rows.weights)[kept]
+    host, penalty = problem.map.settled(x).host, trees.on_host(problem.penalty)
 
     def seen(_: Any, x: Tree) -> tuple[Any, Any]:
-        r = weights * (b - host.values(_flat(x)))[kept]
-        return np.sum(np.abs(r)), r
+        z = host.values(_flat(x)).reshape(penalty.b.shape)
+        return penalty.value(z), np.ravel(penalty.residuals(z))
 
     def matrix(_: Any, x: Tree) -> Any:
-        return weights[:, None] * host.linearised(_flat(x))[1][kept]
+        matrix, rows = host.linearised(_flat(x))[1], penalty.rows
+        return matrix if rows is None else np.stack([rows(column) for column in matrix.T], axis=1)
 
-    return _Programs(lambda *_: (weights * b[kept], np.sum(np.abs(weights * b[kept]))), seen, matrix)
+    return _Programs(seen, matrix)
 
 
 def _flat(x: Tree) -> np.ndarray:
@@ -123,7 +122,7 @@ def _programs(problem: Composite, x: Tree) -> _Programs:
 
 
 def _new(problem: Composite, x: Tree) -> _Programs:
-    programs = _Programs(*(_compiled(each, problem, x) for each in (_fixed, _seen, _matrix)))
+    programs = _Programs(*(_compiled(each, problem, x) for each in (_seen, _matrix)))
     give_back()
     return programs
 
@@ -135,10 +134,6 @@ def _key(problem: Composite, x: Tree) -> Any:
 def _compiled(function: Callable[..., Any], problem: Composite, x: Tree) -> Callable[..., Any]:
     # A function of its own for each: JAX would keep what it compiled for one that lives on.
     return jax.jit(partial(function)).lower(problem, x).compile()
-
-
-def _fixed(problem: Composite, x: Tree) -> tuple[Array, Array | float]:
-    return data(problem, x), problem.penalty.scale()
 
 
 def _seen(problem: Composite, x: Tree) -> tuple[Array, Array]:

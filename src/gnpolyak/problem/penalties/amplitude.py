@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
+from gnpolyak.base.namespace import namespace
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.norms import Norm
 
@@ -43,13 +44,14 @@ class Amplitude(Norm):
         return frozenset({RESIDUALS})
 
     def reading(self, z: Array) -> Array:
-        return jnp.abs(z)
+        return abs(z)
 
     def residuals(self, z: Array) -> Array:
-        return self.b - jnp.abs(z)
+        return self.b - abs(z)
 
     def value(self, z: Array) -> Array:
-        return jnp.sum(jnp.abs(jnp.abs(z) - self.b))
+        r = self.residuals(z)
+        return namespace(r).sum(abs(r))
 
     def subgradient(self, z: Array) -> Array:
         size = jnp.abs(z)

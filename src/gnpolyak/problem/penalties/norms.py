@@ -11,6 +11,7 @@ from jax import Array
 
 from gnpolyak.base.arrays import as_real_array, precise
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import namespace
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.base import Penalty, Rows
 
@@ -36,7 +37,7 @@ class Norm(Penalty):
 
     def scale(self) -> Array:
         # h(0), such as ‖0 − b‖: differences of numbers of size b carry rounding errors of size eps·‖b‖.
-        return self.value(jnp.zeros_like(self.b))
+        return self.value(namespace(self.b).zeros_like(self.b))
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
@@ -90,7 +91,8 @@ class L1(Norm):
         return self.b - z if self.scaling is None else self.scaling((self.b - z).ravel())
 
     def value(self, z: Array) -> Array:
-        return jnp.sum(jnp.abs(self.residuals(z)))
+        r = self.residuals(z)
+        return namespace(r).sum(abs(r))
 
     def subgradient(self, z: Array) -> Array:
         sign = jnp.sign(z - self.b)

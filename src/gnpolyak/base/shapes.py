@@ -33,13 +33,22 @@ def _place(leaf: Any) -> Any:
 
 def shapes_of(function: Callable[..., Any], *args: Any) -> Any:
     """`jax.eval_shape`, traced once for arguments like these. What is remembered is bounded; JAX would keep it all."""
+    # A function of its own each time: JAX would keep the trace of one that lives on.
+    return _once(lambda: jax.eval_shape(partial(function), *args), function, args)
+
+
+def checked_once(check: Callable[..., None], *args: Any) -> None:
+    """A check that depends on shapes alone, made once for arguments like these; one that fails is made again."""
+    _once(lambda: check(*args), check, args)
+
+
+def _once(work: Callable[[], Any], function: Any, args: Any) -> Any:
     key = function, structure_of(*args)
     with _lock:
         if key in _remembered:
             _remembered.move_to_end(key)
             return _remembered[key]
-    # A function of its own each time: JAX would keep the trace of one that lives on.
-    found = jax.eval_shape(partial(function), *args)
+    found = work()
     with _lock:
         _remembered[key] = found
         while len(_remembered) > _MOST:

@@ -13,7 +13,7 @@ from jax import Array
 
 from gnpolyak.base import failures, trees
 from gnpolyak.base.errors import InputError, shown
-from gnpolyak.base.shapes import shapes_of
+from gnpolyak.base.shapes import checked_once, shapes_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.box import Box
 from gnpolyak.problem.capabilities import IMAGE
@@ -145,7 +145,7 @@ class Composite(eqx.Module):
         c, sensing = self.map.settled(x), self.sensing
         try:
             if sensing.needs is IMAGE:
-                sensing = sensing.settled(jax.eval_shape(c, x))
+                sensing = sensing.settled(c.image(x))
             z = Composite(c, self.penalty, sensing).shape(x)
         except Exception:
             # Parts that do not fit each other are for `check` to name.
@@ -165,7 +165,7 @@ class Composite(eqx.Module):
         self.sensing.check_image(self.map, x)
         z = _traced_measurements(self, x)
         self.penalty.check(z.shape)
-        _check_penalty(self.penalty, z)
+        checked_once(_check_penalty, self.penalty, z)
 
 
 def _measurements(problem: Composite, x: Tree) -> Array:

@@ -8,7 +8,8 @@ each other, so that a step that is refused and damped further ends as a projecte
 
 from __future__ import annotations
 
-import equinox as eqx
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
@@ -35,7 +36,7 @@ from gnpolyak.steps.weighted import (
 _MOST_SETS, _MOST_SOLVES = 20, 3
 
 
-class _Set(eqx.Module):
+class _Set(NamedTuple):
     """A guess at which variables end at their bounds, in units of the columns' lengths."""
 
     at_low: Array
@@ -120,7 +121,7 @@ def _free_part(matrix: Array, c: Array, damping: Array, held: Array) -> Array:
     return solve_triangular(triangle[:n, :n], triangle[:n, n])
 
 
-class _Solves(eqx.Module):
+class _Solves(NamedTuple):
     """What the solves of one step have found: the free variables, the steps of those held, and the best of all."""
 
     free: Tree
@@ -151,8 +152,8 @@ def iterative(problem: Composite, box: Box, x: Tree, system: Weighted, budget: A
         image = products.push(inside)
         promised = trial(system, image, found.bending, found.damping)
         # A promise that is none is refused by its own step: what the face promised is not to be had.
-        kept = eqx.tree_at(lambda t: t.predicted, promised, jnp.maximum(promised.predicted, 0.0))
-        kept = trees.select(promised.predicted > 0, kept, eqx.tree_at(lambda t: t.predicted, kept, found.predicted))
+        kept = promised._replace(predicted=jnp.maximum(promised.predicted, 0.0))
+        kept = trees.select(promised.predicted > 0, kept, kept._replace(predicted=found.predicted))
         better = (s.solves == 0) | (promised.predicted > s.promise)
         made = s.products + count + 1
         return _Solves(

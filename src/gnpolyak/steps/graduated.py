@@ -10,10 +10,8 @@ Nothing is proved about it here; what it does was measured. Every constant has i
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
@@ -52,7 +50,7 @@ _HOLD = 5.92 / TUKEY
 _MOST_TRIALS = 100
 
 
-class Graduation(eqx.Module):
+class Graduation(NamedTuple):
     """Where a solve stands: the residuals, the width of the weights, the damping, and what is known of good and bad."""
 
     seen: Seen
@@ -116,7 +114,7 @@ class Graduated(Method):
         z, trial, products = _solved(problem, point.x, system, outlook.budget - 1)
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, z),
-            memory=replace(memory, trial=trial),
+            memory=memory._replace(trial=trial),
             step=xp.ones((), memory.seen.r.dtype),
             inner_iterations=products,
             residual=xp.zeros((), memory.seen.r.dtype),
@@ -170,8 +168,7 @@ def _judged(memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation,
     exhausted = memory.width.redescending & ~accepted & (memory.size <= ROUNDING / 8 * memory.rounding)
     creeping = memory.stay + 1 >= _MOST_TRIALS
     ended = xp.where(exhausted, Status.UNCERTIFIED, xp.where(creeping, Status.STALLED, memory.status))
-    moved = replace(
-        memory,
+    moved = memory._replace(
         seen=trees.select(accepted, seen, memory.seen),
         damping=xp.where(accepted, eased, raised),
         stay=memory.stay + 1,

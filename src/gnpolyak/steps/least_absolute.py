@@ -9,10 +9,8 @@ where the proximal term is there only while steps are refused. For AJ that is fo
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
@@ -37,7 +35,7 @@ _MOST_TRIALS = 100
 _SHORT = 0.9995
 
 
-class _Interior(eqx.Module):
+class _Interior(NamedTuple):
     """max ⟨c, v⟩ over Qᵀv = 0, |v| ≤ 1, and its other side, min Σ p + o over p − o = c − Qz."""
 
     z: Array
@@ -100,7 +98,7 @@ def least_absolute(
         moved = _newton(q, c, kernel, pull, s)
         gap = moved.p @ (1 - moved.v) + moved.o @ (1 + moved.v)
         left = (gap > _GAP * xp.sum(xp.abs((c - q @ moved.z)[:data]))) & (gap > 8 * r.size * eps)
-        return replace(moved, going=moved.going & left)
+        return moved._replace(going=moved.going & left)
 
     end = while_loop(lambda s: s.going & (s.steps < _MOST_STEPS), iterate, first)
     z = (back @ end.z) * unit / column
@@ -176,7 +174,7 @@ def _newton(q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) ->
     a, b = longest(dv, dp, do)
     moved = _Interior(z + b * dz, v + a * dv, p + b * dp, o + b * do, state.steps + 1, xp.asarray(True))
     fine = trees.all_finite(moved.z, moved.v, moved.p, moved.o)
-    return trees.select(fine, moved, replace(state, going=xp.asarray(False)))
+    return trees.select(fine, moved, state._replace(going=xp.asarray(False)))
 
 
 def _longest(x: Array, dx: Array) -> Array:
@@ -192,7 +190,7 @@ def _fall(r: Array, s: Array, tilt: Array | None) -> Array:
     return sizes if tilt is None else sizes + tilt * xp.sum(r - s)
 
 
-class _Descent(eqx.Module):
+class _Descent(NamedTuple):
     r: Array
     prox: Array
     promise: Array
@@ -235,7 +233,7 @@ class LeastAbsolute(Method):
         length = xp.sum(xp.sum(matrix * matrix, axis=0) * z * z)
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, unravel(z)),
-            memory=replace(memory, promise=promise, length=length),
+            memory=memory._replace(promise=promise, length=length),
             step=xp.ones((), promise.dtype),
             inner_iterations=xp.ones((), jnp.int32),
             residual=xp.zeros((), promise.dtype),

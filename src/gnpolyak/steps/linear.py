@@ -259,7 +259,7 @@ class Automatic(LinearSolver):
             return Closed()
         if not problem.map.has(IMAGE) or not problem.sensing.on_images:
             return CG(self.rtol, self.max_steps)
-        image = jax.eval_shape(problem.map, x)
+        image = problem.map.image(x)
         small = trees.size(x) * image.size <= LARGEST_DENSE_JACOBIAN and trees.size(x) <= LARGEST_DENSE_VARIABLE
         return Dense() if small else LSMR(self.rtol, self.max_steps)
 

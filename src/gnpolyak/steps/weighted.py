@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -26,7 +25,7 @@ _MOST_PRODUCTS, _MOST_UNPRECONDITIONED = 30, 100
 _QUICK = 2**26
 
 
-class Weighted(eqx.Module):
+class Weighted(NamedTuple):
     """The residuals, their weights, and how the system is to be solved."""
 
     r: Array
@@ -39,7 +38,7 @@ class Weighted(eqx.Module):
     """Whether the weights have settled, and the solution is wanted to more digits."""
 
 
-class Trial(eqx.Module):
+class Trial(NamedTuple):
     """A step that is to be tried."""
 
     predicted: Array
@@ -51,7 +50,7 @@ class Trial(eqx.Module):
     damping: Array
 
 
-class Seen(eqx.Module):
+class Seen(NamedTuple):
     """What one evaluation shows."""
 
     r: Array
@@ -113,7 +112,7 @@ def data(problem: Composite | Formed, x: Tree) -> Any:
     return problem.data if isinstance(problem, Formed) else formed.data(problem, x)
 
 
-class _CG(eqx.Module):
+class _CG(NamedTuple):
     z: Tree
     image: Array
     """AJz."""

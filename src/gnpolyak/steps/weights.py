@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import equinox as eqx
+from typing import NamedTuple
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -17,7 +18,7 @@ MAD = 1.4826
 ROUNDING = 1e3
 
 
-class Width(eqx.Module):
+class Width(NamedTuple):
     """δ, and whether residuals beyond it are weighed down (Huber) or, from 4.685 δ on, out (Tukey)."""
 
     delta: Array

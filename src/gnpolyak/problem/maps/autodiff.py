@@ -14,6 +14,7 @@ from jax import Array
 from gnpolyak.base import failures, tracing
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.shapes import checked_once
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
 
@@ -63,6 +64,12 @@ class AutodiffMap(Map):
         return eqx.tree_at(lambda c: c.function, self, tracing.settled(self.function, at))
 
     def check(self, x: Tree) -> None:
+        if isinstance(self.function.function, tracing.Program):
+            checked_once(AutodiffMap._check, self, x)
+        else:
+            self._check(x)
+
+    def _check(self, x: Tree) -> None:
         try:
             image = failures.returned(self, x)
         except Exception as error:

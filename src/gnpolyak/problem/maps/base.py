@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.shapes import shapes_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import (
     BILINEAR_FORMS,
@@ -44,6 +45,10 @@ class Map(Part):
     @abc.abstractmethod
     def __call__(self, x: Tree) -> Array:
         """c(x)."""
+
+    def image(self, x: Tree) -> jax.ShapeDtypeStruct:
+        """The shape and dtype of c(x), without computing it; traced once for all x of a shape."""
+        return shapes_of(_image, self, x)
 
     def check(self, x: Tree) -> None:
         """Raise InputError when x cannot be a point of this map's domain."""
@@ -114,3 +119,7 @@ class Map(Part):
     def gauge(self, x: Tree, rng: np.random.Generator) -> Tree:
         """Another variable with the image of x, drawn from those that the map's symmetry gives."""
         raise self.lacking(GAUGE)
+
+
+def _image(c: Map, x: Tree) -> Array:
+    return c(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import platform
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,14 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg,unused-ignor
             self.app.display_warning(f"gnpolyak: XLA will serve instead of the fused CPU oracle, because {reason}")
         else:
             # No Python symbol is used, so one library serves every Python on this platform.
-            platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-            build_data.update(pure_python=False, tag=f"py3-none-{platform}")
+            build_data.update(pure_python=False, tag=f"py3-none-{_platform()}")
         build_data["artifacts"] += [f"/{NATIVE}/{recipe.LIBRARY}", f"/{NATIVE}/{recipe.NOTE}"]
+
+
+def _platform() -> str:
+    """The platform of the tag. A Python for both processors of macOS compiles for the one that it runs on."""
+    name = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return name.replace("universal2", platform.machine())
 
 
 def _recipe(path: Path) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 
 
 def load(name):
@@ -40,8 +41,12 @@ def test_examples_print_their_result(name, capsys):
     assert capsys.readouterr().out
 
 
-def code_blocks(document):
-    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), flags=re.DOTALL)
+def read(document):
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def code_blocks(document, fences="python"):
+    return re.findall(rf"```(?:{fences})\n(.*?)```", read(document), flags=re.DOTALL)
 
 
 def test_the_line_counts_of_the_guide_are_honest():
@@ -59,11 +64,31 @@ def _lines(block, part):
     return sum(bool(line.strip()) for line in block.splitlines()[first - 1 : part.end_lineno])
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/howto/scikit-learn.md"])
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(str(path.relative_to(ROOT)) for path in sorted(DOCS.rglob("*.md")))]
+
+
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if code_blocks(document)])
 def test_code_in_the_documents_runs(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = code_blocks(document)
-    assert blocks
     namespace = {}
-    for block in blocks:
+    for block in code_blocks(document):
         exec(compile(block, document, "exec"), namespace)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if code_blocks(document, "py")])
+def test_code_that_needs_more_than_the_test_tools_runs(document, tmp_path, monkeypatch):
+    """Blocks marked ``py`` import what the test tools do not bring; they follow on the others of their document."""
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    try:
+        for block in code_blocks(document, "python|py"):
+            exec(compile(block, document, "exec"), namespace)
+    except ImportError as error:
+        pytest.skip(f"not installed: {error.name}")
+
+
+def test_every_block_that_is_python_is_found():
+    """A block under another name for the language would not be run."""
+    fences = {fence for document in DOCUMENTS for fence in re.findall(r"^ *```(.+)$", read(document), flags=re.M)}
+    assert fences <= {"python", "py"}

@@ -1,29 +1,13 @@
 """A real browser, which may load nothing but the page."""
 
-import shutil
-
 import pytest
 
+from browsers import browser  # noqa: F401
 from paper.pages import usual
-
-CHROMIUM = shutil.which("chromium")
-
-SWITCHES = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install '.[dev]'")
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this machine: apt-get install chromium")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=SWITCHES.split())
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
-def visit(browser, tmp_path):
+def visit(browser, tmp_path):  # noqa: F811
     """Open a page; at the end, see that it said nothing to the console and asked nothing of the network."""
     heard, contexts = [], []
     path = tmp_path / "report.html"

@@ -9,22 +9,39 @@ class Status(enum.IntEnum):
     """Why a solve stopped. Each member carries the sentence a person needs next, in `advice`."""
 
     RUNNING = 0
+    """The solve has not ended: what a callback sees."""
     TARGET_REACHED = 1
+    """The gap to a known optimum, or to the lower bound itself, is within `tol`."""
     CALL_LIMIT = 2
+    """The limit on oracle calls came first."""
     TIME_LIMIT = 3
+    """The limit on seconds came first."""
     STALLED = 4
+    """The arithmetic cannot resolve a smaller gap."""
     CRITICAL_POINT = 5
+    """A zero subgradient above the target."""
     NON_FINITE = 6
+    """The model left its domain: a value or a subgradient is no number."""
     DIVERGED = 7
+    """The values ran away."""
     LINEAR_SOLVE_FAILED = 8
+    """The inner system has no usable solution."""
     BELOW_TARGET = 9
+    """The target or bound that was given is refuted by a smaller value."""
     INTERRUPTED = 10
+    """Ctrl-C ended the solve."""
     STOPPED_BY_CALLBACK = 11
+    """The callback ended the solve."""
     NOT_SHARP = 12
+    """Under the level rule alone: the value levels off, by noise or a rank too small."""
     CERTIFIED = 13
+    """A dual vector shows that nothing can be gained to first order."""
     UNCERTIFIED = 14
+    """The end was reached, and nothing certifies it."""
     NOISE = 15
+    """The good residuals stopped falling together: what is left of them is noise."""
     HANDED_ON = 16
+    """One method has ended and another goes on: what a callback may see."""
 
     @property
     def success(self) -> bool:

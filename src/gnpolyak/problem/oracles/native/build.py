@@ -21,7 +21,14 @@ LIBRARY = "_oracle.so"
 NOTE = "_oracle.txt"
 """Why there is no library, in a sentence: what `gnpolyak info` repeats."""
 
-_COMMON = ["-O3", "-std=c++17", "-fPIC", "-fvisibility=hidden", "-Wall"]
+_COMMON = ["-O3", "-std=c++17", "-fvisibility=hidden", "-Wall"]
+# Tried where CXX names no compiler. On Windows MSVC has no vector types, and GCC spills wide registers to a stack that
+# it does not align; Clang, which `pip install ziglang` brings, aligns it. Without a target it would compile for the
+# very processor that it runs on.
+_COMPILERS = {
+    "posix": ("c++", "g++", "clang++"),
+    "nt": (f"python-zig c++ -target {'aarch64' if platform.machine() == 'ARM64' else 'x86_64'}-windows-gnu",),
+}
 # Register width in bytes and rows in a register tile, next to the compiler's flags.
 _BASELINE: dict[str, tuple[int, int, list[str]]] = {"baseline": (16, 2, [])}
 _X86 = {
@@ -53,7 +60,7 @@ def build(folder: Path = HERE) -> Path | None:
 
 
 def _compile(library: Path) -> None:
-    compiler, include = _compiler(), _headers()
+    common, include = [*_compiler(), *_COMMON, *_target()], _headers()
     x86 = platform.machine().lower() in {"x86_64", "amd64"}
     with tempfile.TemporaryDirectory() as scratch:
         objects = []
@@ -62,25 +69,33 @@ def _compile(library: Path) -> None:
             define += [f"-DGNPOLYAK_BYTES={width}", f"-DGNPOLYAK_ROWS={rows}"]
             for source in _KERNELS:
                 objects.append(f"{scratch}/{isa}_{source}.o")
-                _run([*compiler, *_COMMON, *flags, *define, "-c", str(HERE / source), "-o", objects[-1]])
+                _run([*common, *flags, *define, "-c", str(HERE / source), "-o", objects[-1]])
         define = ["-DGNPOLYAK_X86"] if x86 else []
         for source in _CALLS:
             objects.append(f"{scratch}/{source}.o")
-            _run([*compiler, *_COMMON, *define, "-isystem", include, "-c", str(HERE / source), "-o", objects[-1]])
+            _run([*common, *define, "-isystem", include, "-c", str(HERE / source), "-o", objects[-1]])
         draft = f"{scratch}/{LIBRARY}"
-        _run([*compiler, "-shared", *objects, "-o", draft, "-pthread"])
+        _run([*common, "-shared", *objects, "-o", draft, *_linked()])
         shutil.move(draft, library)
 
 
+def _target() -> list[str]:
+    # Code on Windows can always be moved. ARCHFLAGS is how builds of wheels for macOS say which processor is meant.
+    return [] if os.name == "nt" else ["-fPIC", *shlex.split(os.environ.get("ARCHFLAGS", ""))]
+
+
+def _linked() -> list[str]:
+    return [] if os.name == "nt" else ["-pthread"]
+
+
 def _compiler() -> list[str]:
-    if os.name != "posix":
-        raise BuildError(f"the kernel is not built on {platform.system()}")
     named = os.environ.get("CXX")
-    for candidate in [named] if named else ["c++", "g++", "clang++"]:
-        command = shlex.split(candidate)
+    candidates = (named,) if named else _COMPILERS.get(os.name, ())
+    for candidate in candidates:
+        command = shlex.split(candidate, posix=os.name == "posix")
         if command and shutil.which(command[0]):
             return command
-    raise BuildError(f"no C++ compiler at build time (looked for {named or 'c++, g++, clang++'})")
+    raise BuildError(f"no C++ compiler at build time (looked for {', '.join(candidates)})")
 
 
 def _headers() -> str:

@@ -16,6 +16,9 @@
 #include <thread>
 #include <vector>
 
+#ifdef GNPOLYAK_X86
+#include "cpu.hpp"
+#endif
 #include "kernel.hpp"
 #include "xla/ffi/api/ffi.h"
 
@@ -40,11 +43,9 @@ const Kernels& choose() {
   const char* wish = std::getenv("GNPOLYAK_ISA");
   const auto wanted = [&](const char* name) { return wish == nullptr || std::strcmp(wish, name) == 0; };
 #ifdef GNPOLYAK_X86
-  __builtin_cpu_init();
-  if (wanted("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-    return avx512::kernels;
-  if (wanted("avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::kernels;
+  const Processor processor;
+  if (wanted("avx512") && processor.avx512()) return avx512::kernels;
+  if (wanted("avx2") && processor.avx2()) return avx2::kernels;
 #endif
   return baseline::kernels;
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
@@ -66,14 +66,18 @@ def check_taylor(model: Model, x: Tree, *, seed: int = 0) -> Check:
     Check
     """
     figures = {}
-    with inputs.on_the_map(model, x) as (c, point):
+    with inputs.on_the_map(model, x) as (c, point), np.errstate(all="ignore"):
         rng = inputs.generator(seed)
         u = _direction(point, rng)
         if inputs.image_shape(c, point) is not None:
-            figures["map"] = _least_order(_remainders(c, point, u))
+            figures["map"] = _least_order(
+                _remainders(lambda y: _image(c, y), lambda u: _image_slope(c, point, u), point, u)
+            )
         if isinstance(model, Composite):
             problem = model.cast(np.dtype(np.float64)).settled(point)
-            figures["measurements"] = _least_order(_measured_remainders(problem, point, u))
+            figures["measurements"] = _least_order(
+                _remainders(lambda y: _measurements(problem, y), lambda u: _measured_slope(problem, point, u), point, u)
+            )
             drawn = [inputs.random_like(point, rng) for _ in range(_DIRECTIONS)]
             sizes = _sizes(point)
             figures["subgradient"] = float(np.median([_slope_error(problem, point, sizes, u) for u in drawn]))
@@ -108,60 +112,91 @@ def _sizes(x: Tree) -> Tree:
 
 
 @jax.jit
-def _remainders(c: Map, x: Tree, u: Tree) -> Array:
-    return _along(c, x, u)
+def _image(c: Map, x: Tree) -> Array:
+    return c(x)
 
 
 @jax.jit
-def _measured_remainders(problem: Composite, x: Tree, u: Tree) -> Array:
-    return _along(lambda y: measured(problem, y), x, u)
+def _image_slope(c: Map, x: Tree, u: Tree) -> Array:
+    return derivative(c, x, u)
 
 
-def _along(f: Callable[[Tree], Array], x: Tree, u: Tree) -> Array:
+@jax.jit
+def _measurements(problem: Composite, x: Tree) -> Array:
+    return measured(problem, x)
+
+
+@jax.jit
+def _measured_slope(problem: Composite, x: Tree, u: Tree) -> Array:
+    return derivative(lambda y: measured(problem, y), x, u)
+
+
+@jax.jit
+def _value(problem: Composite, x: Tree) -> tuple[Array, Tree]:
+    point = problem.evaluate(x)
+    return point.value, point.subgradient
+
+
+class _Line:
+    """A function along x + tu, evaluated by one program at every t.
+
+    Inside a larger program the compiler may round a value otherwise in one place than in another, such as a product and
+    a sum in one instruction: where large terms cancel, that looks like a mistake.
+    """
+
+    def __init__(self, f: Callable[[Tree], Array], x: Tree, u: Tree, slope: Array) -> None:
+        self.f, self.x, self.u = f, trees.on_host(x), trees.on_host(u)
+        self.start, self.slope = np.asarray(f(self.x)), np.asarray(slope)
+        self.seen: dict[float, np.ndarray] = {}
+
+    def change(self, t: float) -> np.ndarray:
+        """f(x + tu) − f(x), kept for when it is asked for again unless it is large."""
+        if t in self.seen:
+            return self.seen[t]
+        change = np.asarray(self.f(trees.add_scaled(self.x, t, self.u))) - self.start
+        if change.size <= _SMALL:
+            self.seen[t] = change
+        return change
+
+    def remainder(self, t: float) -> np.ndarray:
+        """What the derivative leaves of the change."""
+        return np.abs(self.change(t) - t * self.slope)
+
+    def rounding(self) -> np.ndarray:
+        """What rounding does to each number of f(x), measured: where large terms cancel, it is that of the terms."""
+        return np.maximum.reduce([_EPS * np.abs(self.start), *map(self.remainder, _PROBES)])
+
+
+def _remainders(f: Callable[[Tree], Array], slope: Callable[[Tree], Array], x: Tree, u: Tree) -> np.ndarray:
     """The remainders along u, and along each of its entries where they are few: one row a direction.
 
     A mistake in a parameter of little influence hides behind the curvature that the others bring, and shows alone.
     """
-    flat, unravel = trees.ravel(u)
-    few = flat.size <= _FEW and jax.eval_shape(f, x).size <= _SMALL
-    rows = jnp.concatenate([flat[None], jnp.diag(flat)]) if few else flat[None]
-    rounding = _rounding(f, x, u, derivative(f, x, u))
-    return lax.map(lambda row: _taylor(f, x, unravel(row), rounding), rows)
+    flat, unravel = trees.ravel(trees.on_host(u))
+    whole = _Line(f, x, u, slope(u))
+    few = flat.size <= _FEW and whole.start.size <= _SMALL
+    alone = [unravel(row) for row in np.diag(flat)] if few else []
+    lines = [whole, *(_Line(f, x, each, slope(each)) for each in alone)]
+    rounding = whole.rounding()
+    return np.array([_taylor(line, rounding) for line in lines])
 
 
-def _rounding(f: Callable[[Tree], Array], x: Tree, u: Tree, slope: Array) -> Array:
-    """What rounding does to each number of f(x), measured: where large terms cancel, it is that of the terms."""
-    start, probes = f(x), jnp.asarray(_PROBES)
-
-    def most(k: Array, so_far: Array) -> Array:
-        t = probes[k]
-        return jnp.maximum(so_far, jnp.abs(f(trees.add_scaled(x, t, u)) - start - t * slope))
-
-    return lax.fori_loop(0, len(probes), most, _EPS * jnp.abs(start))
-
-
-def _taylor(f: Callable[[Tree], Array], x: Tree, u: Tree, rounding: Array) -> Array:
+def _taylor(line: _Line, rounding: np.ndarray) -> np.ndarray:
     """f(x + tu) − f(x) − tJu at each length t, as the most that any of its numbers is above its own rounding."""
-    start, slope, tried = f(x), derivative(f, x, u), jnp.asarray(_LENGTHS + _PROBES)
-
-    def change(t: Array) -> Array:
-        return f(trees.add_scaled(x, t, u)) - start
-
-    def resolved(k: Array, so_far: Array) -> Array:
-        seen = jnp.abs(change(tried[k]))
-        return jnp.where(seen > 0, jnp.minimum(so_far, seen), so_far)
-
-    # The smallest change that a number shows: 1 + x does not see an x below rounding, and stands still along it.
-    smallest = lax.fori_loop(0, len(tried), resolved, jnp.full(start.shape, jnp.inf))
-    unit = jnp.maximum(rounding, _EPS * jnp.abs(slope))
-    unit = jnp.maximum(unit, jnp.where(jnp.isfinite(smallest), smallest, 0.0))
-    unit = jnp.where(unit > 0, unit, 1.0)
-    return lax.map(lambda t: jnp.max(jnp.abs(change(t) - t * slope) / unit), jnp.asarray(_LENGTHS))
+    smallest = np.full(line.start.shape, np.inf)
+    for t in _LENGTHS + _PROBES:
+        seen = np.abs(line.change(t))
+        # The smallest change that a number shows: 1 + x does not see an x below rounding, and stands still along it.
+        smallest = np.where(seen > 0, np.minimum(smallest, seen), smallest)
+    unit = np.maximum(rounding, _EPS * np.abs(line.slope))
+    unit = np.maximum(unit, np.where(np.isfinite(smallest), smallest, 0.0))
+    unit = np.where(unit > 0, unit, 1.0)
+    return np.array([np.max(line.remainder(t) / unit, initial=0.0) for t in _LENGTHS])
 
 
-def _least_order(remainders: Array) -> float:
+def _least_order(remainders: np.ndarray) -> float:
     """NaN where one of them is."""
-    return float(np.min([_order(row) for row in np.asarray(remainders)]))
+    return float(np.min([_order(row) for row in remainders]))
 
 
 def _order(remainders: np.ndarray) -> float:
@@ -202,27 +237,32 @@ def _shortest_stretch(clear: np.ndarray) -> list[int]:
     return stretch[:most] if len(stretch) >= fewest else []
 
 
-@jax.jit
-def _slope_error(problem: Composite, x: Tree, sizes: Tree, u: Tree) -> Array:
+def _slope_error(problem: Composite, x: Tree, sizes: Tree, u: Tree) -> float:
     """How far ⟨g, u⟩ is from the slope of the value along u, relative to ‖g‖‖u‖, in units of the entries' sizes."""
-
-    def value(y: Tree) -> Array:
-        return problem.evaluate(y).value
-
-    g = jax.tree.map(jnp.multiply, sizes, problem.evaluate(x).subgradient)
-    size = trees.norm(g)
+    x, u = trees.on_host(x), trees.on_host(u)
+    g = jax.tree.map(np.multiply, sizes, trees.on_host(_value(problem, x)[1]))
+    size = _norm(g)
     # Half along g, so that the slope is not small, and half anywhere.
-    u = trees.add_scaled(trees.scale(1 / jnp.where(size > 0, size, 1.0), g), 1 / trees.norm(u), u)
-    along, slope = jax.tree.map(jnp.multiply, sizes, u), trees.dot(g, u)
-    rounding = _rounding(value, x, along, slope)
+    u = trees.add_scaled(trees.scale(1 / (size or 1.0), g), 1 / _norm(u), u)
+    line = _Line(lambda y: _value(problem, y)[0], x, jax.tree.map(np.multiply, sizes, u), jnp.asarray(_dot(g, u)))
+    rounding, long = line.rounding(), size * _norm(u)
 
-    def error(t: Array) -> Array:
-        ends = value(trees.add_scaled(x, t, along)), value(trees.add_scaled(x, -t, along))
-        seen = (ends[0] - ends[1]) / (2 * t)
-        scale = jnp.maximum(size * trees.norm(u), jnp.abs(seen))
+    def error(t: float) -> float:
+        seen = (line.change(t) - line.change(-t)) / (2 * t)
+        scale = max(long, abs(float(seen)))
         # What rounding may have done to the difference has to be well below what is judged.
         buried = rounding / t >= _SLOPE / 5 * scale
-        return jnp.where(buried, jnp.inf, jnp.abs(seen - slope) / scale)
+        return np.inf if buried else abs(float(seen - line.slope)) / scale
 
-    errors = lax.map(error, jnp.asarray(_SHORT))
-    return jnp.where(jnp.all(jnp.isposinf(errors)), 0.0, jnp.min(errors))
+    errors = [error(t) for t in _SHORT]
+    return 0.0 if all(np.isposinf(errors)) else float(np.min(errors))
+
+
+def _dot(a: Tree, b: Tree) -> float:
+    """⟨a, b⟩, of NumPy's arrays."""
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    return float(sum(np.sum(np.real(np.conj(u) * v)) for u, v in pairs))
+
+
+def _norm(a: Tree) -> float:
+    return _dot(a, a) ** 0.5

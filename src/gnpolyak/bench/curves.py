@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -162,8 +163,11 @@ def contestants(curve: Curve) -> dict[str, Solver]:
 
 def _named(curve: Curve) -> Callable[..., Any]:
     """The model with a signature that tells the number of its parameters."""
-    names = ", ".join(f"p{i}" for i in range(len(curve.truth)))
-    return eval(f"lambda x, {names}: f(x, {names})", {"f": curve.f(jnp)})
+    f = curve.f(jnp)
+    names = ["x", *(f"p{i}" for i in range(len(curve.truth)))]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    f.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
+    return f
 
 
 def _scipy_curve_fit(curve: Curve, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.numbers import counted
-from gnpolyak.bench import curves, peers, zoo
+from gnpolyak.bench import curves, latency, peers, zoo
 from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.peers import SkipError
 from gnpolyak.bench.rows import OURS, Row, timing
@@ -25,6 +25,8 @@ from gnpolyak.bench.specs import (
     Fits,
     Growth,
     Iteration,
+    Lambdas,
+    Latency,
     Memory,
     Observed,
     Overhead,
@@ -49,6 +51,8 @@ def run(spec: Spec) -> list[Row]:
 
 run.register(Contest, zoo.contest)
 run.register(Fits, curves.accuracy)
+run.register(Lambdas, latency.memory)
+run.register(Latency, latency.answers)
 run.register(Passes, zoo.passes)
 run.register(Observed, zoo.observed)
 

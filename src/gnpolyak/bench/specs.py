@@ -126,7 +126,19 @@ class Fits:
     seeds: int
 
 
-Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Fits
+@dataclass(frozen=True)
+class Latency(Timed):
+    """How soon a small model is answered, in a fresh process and in one that has answered before."""
+
+
+@dataclass(frozen=True)
+class Lambdas:
+    """How the memory of a process grows with the models that it has fitted."""
+
+    count: int
+
+
+Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Fits | Latency | Lambdas
 
 LARGE = Size(d=1000)
 MEDIUM = Size(d=100)
@@ -196,4 +208,5 @@ SUITES: dict[str, tuple[Spec, ...]] = {
         Observed((2000, 1500), r=5, shares=(0.02, 0.08, 0.32), calls=20, rounds=7),
     ),
     "fit": tuple(Fits(curve, seeds=100) for curve in _CURVES),
+    "latency": (Latency(rounds=7), Lambdas(count=1000)),
 }

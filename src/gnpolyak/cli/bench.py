@@ -21,6 +21,7 @@ def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     Every figure is a median of interleaved repeats, and every ratio is taken round by round in one run. Peers that are
     not installed are skipped with a reason; pip install 'gnpolyak[bench]' brings them. `quick` takes about a minute,
     `full` about ten, `zoo` races every problem class from its data against what else is taken for it, in some minutes,
-    and `gpu` is for a machine where JAX and PyTorch see a GPU.
+    `fit` holds curve_fit against SciPy's losses, `latency` measures how soon a small model is answered and what memory
+    a thousand of them take, and `gpu` is for a machine where JAX and PyTorch see a GPU.
     """
     run_suite(suite, json, figure, click.echo)

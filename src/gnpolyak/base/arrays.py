@@ -13,6 +13,7 @@ from jax import Array
 
 from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.forking import require_threads
 from gnpolyak.base.numbers import counted
 from gnpolyak.base.settings import own_settings
 from gnpolyak.base.threads import one_lapack_thread
@@ -82,6 +83,7 @@ def placed(array: Any) -> Array:
 
     For `jnp.asarray` JAX compiles a program for each shape, and keeps it.
     """
+    require_threads()
     with precise(True):
         return array if isinstance(array, jax.Array) else jax.device_put(np.asarray(array), may_alias=False)
 
@@ -144,6 +146,7 @@ def computing_in(dtype: np.dtype, *, compiled: bool = True) -> Iterator[None]:
 
     `compiled` false leaves the LAPACK of compiled programs alone: see `one_lapack_thread`.
     """
+    require_threads()
     with precise(dtype == np.float64), jax.default_matmul_precision("highest"), one_lapack_thread(compiled=compiled):
         yield
 

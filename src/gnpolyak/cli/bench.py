@@ -14,7 +14,12 @@ from gnpolyak.cli import options
 @click.command()
 @click.option("--suite", type=click.Choice(list(SUITES)), default="quick", show_default=True, help="What to measure.")
 @click.option("--json", type=options.OutputFile(), default=None, help="Write the rows to this file.")
-@click.option("--figure", type=options.OutputFile(), default=None, help="Draw the iterations' times into this file.")
+@click.option(
+    "--figure",
+    type=options.OutputFile(options.PICTURES),
+    default=None,
+    help="Draw the iterations' times into this file.",
+)
 def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     """Measure the library against its one-read floor, XLA, PyTorch, optax and SciPy.
 
@@ -24,4 +29,6 @@ def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     `fit` holds curve_fit against SciPy's losses, `latency` measures how soon a small model is answered and what memory
     a thousand of them take, and `gpu` is for a machine where JAX and PyTorch see a GPU.
     """
+    if json is not None and json == figure:
+        raise click.UsageError(f"--json and --figure are the same file, {json}: name two")
     run_suite(suite, json, figure, click.echo)

@@ -23,7 +23,7 @@ _CALLS = 4000
 @click.command()
 @click.option(
     "--figure",
-    type=options.OutputFile({".png", ".svg", ".pdf"}),
+    type=options.OutputFile(options.PICTURES),
     default=Path("gnpolyak-demo.png"),
     show_default=True,
     help="Where to write the figure; .png, .svg and .pdf are understood.",

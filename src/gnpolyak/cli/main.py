@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 try:
@@ -14,6 +14,8 @@ except ImportError as error:
     sys.exit(f"The command line needs {error.name}: pip install 'gnpolyak[cli]'")
 
 import gnpolyak as gnp
+from gnpolyak.base.interrupts import uncaught
+from gnpolyak.cli import cache, ending, terminal
 from gnpolyak.cli.bench import bench
 from gnpolyak.cli.check import check
 from gnpolyak.cli.demo import demo
@@ -22,20 +24,41 @@ from gnpolyak.cli.reproduce import reproduce
 from gnpolyak.cli.run import run
 from gnpolyak.cli.solve.command import solve
 
+# Those that tell what they have when they are interrupted; what the others have is not worth telling.
+_TELL = {"run", "solve"}
+# Their times must not depend on what was compiled before.
+_UNCACHED = {"bench"}
+_OWN_PROCESS = object()
+_NO_CACHE_HELP = "Neither use nor keep compiled programs; GNPOLYAK_CACHE=off says the same."
+
 
 class _Commands(click.Group):
-    """All commands; a sign that a terminal cannot show is a question mark, not the end."""
+    """All commands, and what they do when they are asked to end or cannot write."""
+
+    def __call__(self, *args: Any, **extra: Any) -> Any:
+        """The command line of a process that has no other purpose."""
+        ending.watch()
+        return self.main(*args, obj=_OWN_PROCESS, **extra)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")
+        terminal.prepare()
+        ending.begin()
         return super().main(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ending.leave()
+        except OSError as error:
+            terminal.fail(error)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--no-cache", is_flag=True, help=_NO_CACHE_HELP)
 @click.version_option(gnp.__version__, prog_name="gnpolyak")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context, no_cache: bool) -> None:
     """Minimise sharp, nonsmooth, ill-conditioned h(c(x)) with the Gauss–Newton–Polyak method.
 
     \b
@@ -50,6 +73,9 @@ def main() -> None:
       gnpolyak bench                    this library and its peers, timed side by side
       gnpolyak info                     versions, devices, and which oracle is in use
     """
+    ctx.with_resource(nullcontext() if ctx.invoked_subcommand in _TELL else uncaught())
+    if ctx.obj is _OWN_PROCESS and not no_cache and ctx.invoked_subcommand not in _UNCACHED:
+        cache.enable()
 
 
 for command in (demo, run, solve, reproduce, check, bench, info):

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from gnpolyak import instances
+from gnpolyak.base.files import require_writable
 
 _MEASUREMENTS = f"Measurements.  [default: {instances.DEFAULT_MEASUREMENTS}]"
 _INSTANCE = (
@@ -35,8 +36,12 @@ def instance(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+PICTURES = (".png", ".svg", ".pdf")
+"""The kinds of pictures that can be written."""
+
+
 class OutputFile(click.Path):
-    """A file to write, refused before any work is done if its folder or its kind is wrong."""
+    """A file to write, refused before any work is done if its kind is wrong or it could not be written."""
 
     def __init__(self, suffixes: Collection[str] = ()) -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -48,7 +53,12 @@ class OutputFile(click.Path):
             self.fail(f"the folder {path.parent} does not exist", param, ctx)
         if self.suffixes and path.suffix.lower() not in self.suffixes:
             self.fail(f"cannot write {path.suffix or 'a file without suffix'}", param, ctx)
-        return super().convert(value, param, ctx)
+        checked = super().convert(value, param, ctx)
+        try:
+            require_writable(path)
+        except OSError as error:
+            self.fail(f"cannot write {path}: {(error.strerror or str(error)).lower()}", param, ctx)
+        return checked
 
 
 class NumberOr(click.ParamType):  # type: ignore[type-arg,unused-ignore]

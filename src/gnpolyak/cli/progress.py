@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 import click
 from rich import progress
 
+from gnpolyak.cli import terminal
 from gnpolyak.paper.specs import Curve
 
 # Seconds that a probe of theory takes, in the units of `Curve.work`.
@@ -61,7 +61,7 @@ def curve_progress(todo: Sequence[Curve], jobs: int, probes: int) -> Iterator[An
     """
     if not todo:
         yield lambda curve, share: None
-    elif sys.stderr.isatty():
+    elif terminal.is_watched():
         with _bars(_Account(todo, probes), jobs == 1) as watch:
             yield watch
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,8 @@ from pathlib import Path
 import click
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.files import require_writable
+from gnpolyak.cli import ending
 from gnpolyak.cli.progress import curve_progress, probe_progress
 from gnpolyak.paper import catalogue, work
 from gnpolyak.paper.archive import Archive
@@ -79,19 +80,21 @@ def reproduce(what: Sequence[str], scale: str, variant: str, seeds: int | None, 
 @contextmanager
 def _told(folder: Path) -> Iterator[None]:
     """End with a sentence and the right exit status, whatever goes wrong with the folder or the work."""
+    ending.also(f"What is done is in {folder}; the same command goes on from there.")
     try:
         yield
     except InputError as error:
         raise click.UsageError(str(error)) from error
+    except BrokenPipeError:
+        # That is the terminal's, and none of the folder.
+        raise
     except OSError as error:
         raise click.ClickException(f"cannot use {folder}: {error.strerror or error}") from error
-    except KeyboardInterrupt:
-        click.echo(f"\nInterrupted. What is done is in {folder}; the same command goes on from there.", err=True)
-        sys.exit(130)
 
 
 def _run(asked: Sequence[str], archive: Archive, jobs: int) -> None:
     archive.folder.mkdir(parents=True, exist_ok=True)
+    require_writable(archive.folder / REPORT)
     todo = [curve for figure in archive.figures if figure.name in asked for curve in archive.missing(figure)]
     probes = len(archive.missing_probes()) if _THEORY in asked else 0
     with curve_progress(todo, jobs, probes) as watch:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import gnpolyak as gnp
-from gnpolyak.cli import classes, options
+from gnpolyak.cli import classes, ending, options, terminal
 from gnpolyak.steps.named import METHODS
 
 _START_HELP = "Start near the truth, as the paper does, or from the data alone."
@@ -92,7 +92,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     Without CLASS it is the paper's tensor sensing, with the options below, and its own optimal value is used unless
     --target, --lower-bound or --strategy says otherwise. With a CLASS nothing is known of the optimal value unless
     --target says so; "gnpolyak run CLASS --help" shows the options of each. Exits with 0 if the solver reached what
-    was asked, 1 if it did not, 2 on bad usage.
+    was asked, 1 if it did not, 2 on bad usage, 130 after Ctrl-C, which ends it with the best so far.
 
     \b
     Examples:
@@ -132,11 +132,13 @@ def _run(generator: Callable[..., gnp.instances.Instance], making: Any, given: d
     as_json = given.pop("as_json")
     try:
         case = generator(**{name: given.pop(name) for name in making})
-        res = _solved(case, progress=not as_json and sys.stderr.isatty(), **given)
+        res = _solved(case, progress=not as_json and terminal.is_watched(), **given)
     except gnp.InputError as error:
         raise click.UsageError(str(error)) from error
     report = _report(case, res)
     click.echo(json.dumps(report, allow_nan=False) if as_json else _summary(report, res))
+    if res.status is gnp.Status.INTERRUPTED:
+        ending.leave()
     sys.exit(0 if res.success else 1)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gnpolyak.base.files import replacing
+from gnpolyak.base.files import replacing, require_plain
 from gnpolyak.paper.provenance import HARDWARE, SOFTWARE
 from gnpolyak.paper.rows import unreadable
 from gnpolyak.paper.specs import SYMBOLS
@@ -99,6 +99,7 @@ def load(path: Path) -> list[Record]:
     if not path.exists():
         return []
     try:
+        require_plain(path)
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file, strict=True)
             kept = list(reader)

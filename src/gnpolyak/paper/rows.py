@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.files import replacing
+from gnpolyak.base.files import replacing, require_plain
 from gnpolyak.paper.provenance import HARDWARE, SOFTWARE
 from gnpolyak.paper.specs import Curve
 
@@ -138,6 +138,7 @@ def load(path: Path) -> list[Trace]:
     if not path.exists():
         return []
     try:
+        require_plain(path)
         with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
             lines = csv.reader(file)
             header = tuple(next(lines, ()))

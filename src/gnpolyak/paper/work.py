@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -11,6 +12,7 @@ from typing import Any
 
 import gnpolyak as gnp
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.interrupts import uncaught
 from gnpolyak.paper.archive import Archive
 from gnpolyak.paper.rows import Trace
 from gnpolyak.paper.run import run
@@ -67,9 +69,9 @@ def _at_once(todo: Sequence[Curve], jobs: int) -> Iterator[tuple[Curve, Trace]]:
     """In processes of their own: JAX must not be forked. Each gets its share of the cores."""
     share = max(1, (os.cpu_count() or 1) // jobs)
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, spawn, initializer=gnp.native.set_num_threads, initargs=(share,))
+    pool = ProcessPoolExecutor(jobs, spawn, initializer=_prepare, initargs=(share,))
     try:
-        pending: dict[Future[Trace], Curve] = {pool.submit(run, curve, jobs): curve for curve in todo}
+        pending: dict[Future[Trace], Curve] = {pool.submit(_run_alone, curve, jobs): curve for curve in todo}
         while pending:
             finished, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in finished:
@@ -83,6 +85,17 @@ def _at_once(todo: Sequence[Curve], jobs: int) -> Iterator[tuple[Curve, Trace]]:
         raise _ended_from_outside(jobs) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _prepare(share: int) -> None:
+    """Set a process up. Ctrl-C is for the one that started it: it reaches all of them, and each would have its say."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gnp.native.set_num_threads(share)
+
+
+def _run_alone(curve: Curve, jobs: int) -> Trace:
+    with uncaught():
+        return run(curve, jobs)
 
 
 def _ended_from_outside(jobs: int) -> InputError:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from gnpolyak.base import arrays, foreign, trees
+from gnpolyak.base.forking import require_threads
+from gnpolyak.base.interrupts import interruptible
 from gnpolyak.base.numbers import require_flag
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
@@ -23,7 +25,6 @@ from gnpolyak.solve.arguments import (
 from gnpolyak.solve.explaining import explained
 from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown, last_factor
-from gnpolyak.solve.interrupts import interruptible
 from gnpolyak.solve.loop import Limits, Run, is_lower
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
@@ -120,6 +121,7 @@ def minimize(
     InputError
         On input that cannot be solved, before anything is compiled.
     """
+    require_threads()
     check_problem(problem)
     check_callback(callback)
     rank, polish, progress = checked_rank(rank), require_flag("polish", polish), require_flag("progress", progress)

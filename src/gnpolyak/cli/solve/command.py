@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 import zipfile
@@ -14,12 +13,13 @@ from typing import Any, NoReturn
 import click
 
 import gnpolyak as gnp
+from gnpolyak.base.files import require_writable
+from gnpolyak.cli import ending, terminal
 from gnpolyak.cli.solve import page
 from gnpolyak.cli.solve.answer import Answer
 from gnpolyak.cli.solve.classes import KINDS
 from gnpolyak.cli.solve.understanding import Understood, example, from_file
 
-_INTERRUPTED = 130
 _KIND_HELP = "The problem class, one of those below.  [default: guessed]"
 _EXAMPLE_HELP = "Write a small file of this kind to try instead."
 
@@ -67,7 +67,8 @@ def solve(
     """Solve the problem that is in FILE, a .npz, .npy, .csv or .parquet file of numbers.
 
     Says what it understood, solves, prints three lines, and writes NAME.answer.npz (the solution, the residuals and
-    which data are wrong) and NAME.html (the same in pictures) next to the file. Ctrl-C ends it with the best so far.
+    which data are wrong) and NAME.html (the same in pictures) next to the file. Ctrl-C ends it with the best so far,
+    which is written without the page.
     Exits with 0 if solved, 1 if not, 2 on a file or an option that cannot be used, 130 after Ctrl-C.
 
     The kind is guessed from the names and shapes of the arrays, unless --kind says it, or a word in the file itself:
@@ -82,6 +83,7 @@ def solve(
       gnpolyak solve --example regression    write a file to try
       gnpolyak solve regression.npz
     """
+    ending.also("There was nothing to write yet.")
     try:
         if wanted is not None:
             _write_example(wanted, file or Path(f"{wanted}.npz"))
@@ -96,9 +98,6 @@ def solve(
         _fail(str(error))
     except MemoryError:
         _fail("there is not enough memory for this: use a part of the data, or a machine with more")
-    except KeyboardInterrupt:
-        click.echo("Interrupted before there was anything to write.", err=True)
-        sys.exit(_INTERRUPTED)
 
 
 class _Refused(click.ClickException):
@@ -117,20 +116,28 @@ def _write_example(kind: str, path: Path) -> None:
     try:
         example(kind, path)
     except OSError as error:
-        _fail(f"{path} cannot be written: {error.strerror or error}")
+        _fail(f"{path} cannot be written: {_reason(error)}")
     click.echo(f"{path}: {KINDS[kind].holds}.\nNow: gnpolyak solve {path}")
 
 
 def _targets(file: Path, out: Path | None) -> tuple[Path, Path]:
     """The two files to write, refused before any work is done where they cannot be."""
     folder = file.parent if out is None else out
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        _fail(f"the folder {folder} does not exist or cannot be written to: name another with --out")
+    if not folder.is_dir():
+        _fail(f"the folder {folder} does not exist: name another with --out")
     answer, summary = folder / f"{file.stem}.answer.npz", folder / f"{file.stem}.html"
     for path, ours in ((summary, _is_page), (answer, _is_answer)):
         if path.exists() and not ours(path):
             _fail(f"{path} is there already and not of gnpolyak solve: name another folder with --out")
+    try:
+        require_writable(answer)
+    except OSError as error:
+        _fail(f"nothing can be written to the folder {folder} ({_reason(error)}): name another with --out")
     return answer, summary
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def _is_page(path: Path) -> bool:
@@ -142,6 +149,9 @@ def _is_page(path: Path) -> bool:
 
 def _is_answer(path: Path) -> bool:
     try:
+        # A pipe that nobody writes to would be waited for.
+        if not path.is_file():
+            return False
         with zipfile.ZipFile(path) as archive:
             return {"residuals.npy", "outliers.npy", "value.npy"} <= set(archive.namelist())
     except (OSError, zipfile.BadZipFile):
@@ -159,7 +169,7 @@ def _solved(understood: Understood, rank: Any, max_seconds: float | None) -> Ans
             understood.built.x0,
             rank=stated if understood.built.x0 is None else "auto",
             max_seconds=max_seconds,
-            progress=sys.stderr.isatty(),
+            progress=terminal.is_watched(),
         )
     return Answer(understood, res)
 
@@ -178,13 +188,17 @@ def _noted() -> Iterator[None]:
 
 
 def _finish(answer: Answer, file: Path, targets: tuple[Path, Path]) -> NoReturn:
+    interrupted = answer.result.status is gnp.Status.INTERRUPTED
     try:
         answer.save(targets[0])
-        page.write(answer, file.name, targets[1])
+        if not interrupted:
+            page.write(answer, file.name, targets[1])
     except OSError as error:
         click.echo(answer.lines())
-        _fail(f"the answer cannot be written to {targets[0].parent}: {error.strerror or error}")
-    click.echo(answer.lines(*targets))
-    if answer.result.status is gnp.Status.INTERRUPTED:
-        sys.exit(_INTERRUPTED)
+        _fail(f"the answer cannot be written to {targets[0].parent}: {_reason(error)}")
+    click.echo(answer.lines(*targets[:1] if interrupted else targets))
+    if interrupted:
+        # Nobody who pressed Ctrl-C waits for pictures.
+        ending.also("The best so far is kept, and no page is drawn of it.")
+        ending.leave()
     sys.exit(0 if answer.solved else 1)

@@ -6,7 +6,10 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
+
+_UNCAUGHT = ContextVar("_UNCAUGHT", default=False)
 
 
 @contextmanager
@@ -16,7 +19,7 @@ def interruptible() -> Iterator[threading.Event]:
     Compiled code cannot be interrupted, and an exception between two chunks would lose the best iterate.
     """
     pressed = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    if _UNCAUGHT.get() or threading.current_thread() is not threading.main_thread():
         yield pressed
         return
     previous = signal.getsignal(signal.SIGINT)
@@ -32,3 +35,13 @@ def interruptible() -> Iterator[threading.Event]:
     finally:
         # None stands for a handler that was not installed from Python, and cannot be put back from here.
         signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
+
+
+@contextmanager
+def uncaught() -> Iterator[None]:
+    """A block whose solves leave Ctrl-C alone, so that it raises: where half a solve is worth nothing to anybody."""
+    token = _UNCAUGHT.set(True)
+    try:
+        yield
+    finally:
+        _UNCAUGHT.reset(token)

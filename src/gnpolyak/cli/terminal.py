@@ -1,0 +1,43 @@
+"""What a command is read on: a terminal, a file, a pipe, or nothing at all."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+
+def prepare() -> None:
+    """A sign that a terminal cannot show is a question mark, not the end."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def is_watched() -> bool:
+    """Whether somebody is looking: progress is shown to them only."""
+    # None stands for a stream that was closed before we began.
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def fail(error: OSError) -> NoReturn:
+    """End a command whose output could not be written, in one line, or none where nobody reads any more."""
+    if error.errno in {errno.EPIPE, errno.ESHUTDOWN}:
+        _discard()
+        sys.exit(1)
+    where = f"{error.filename}: " if error.filename else ""
+    message = f"{where}{error.strerror or error}"
+    _discard()
+    raise click.ClickException(message[:1].upper() + message[1:] if not where else message)
+
+
+def _discard() -> None:
+    """Drop what is left in the buffer of a standard output that takes nothing: Python would complain at its end."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -18,6 +18,7 @@ from gnpolyak.solve import plots
 _KAPPAS = (1.0, 10.0, 100.0)
 _METHODS = ("gnp", "scaledsm", "polyak")
 _CALLS = 4000
+_NARROW = 56
 
 
 @click.command()
@@ -36,7 +37,12 @@ def demo(figure: Path, seed: int) -> None:
     as they finish, and the curves are written to a file. Takes a few seconds.
     """
     console = Console()
-    table = Table(title="Oracle calls to a relative gap of 1e-10", caption="✗ limit reached first")
+    # In a narrow terminal the figures need the room.
+    table = Table(
+        padding=(0, 0 if console.width < _NARROW else 1),
+        title="Oracle calls to a relative gap of 1e-10",
+        caption="✗ limit reached first",
+    )
     for heading in ("κ", "GNP", "ScaledSM", "Polyak", "GNP's recovery error"):
         table.add_column(heading, justify="right")
     panels: dict[str, dict[str, Any]] = {}

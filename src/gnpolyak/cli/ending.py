@@ -13,8 +13,9 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -64,6 +65,7 @@ def watch() -> None:
         # Whoever started this may have had it ignore a signal, as nohup does, or a shell for what is in the background.
         if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise)
+    sys.unraisablehook = _quietly(sys.unraisablehook)
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
@@ -74,6 +76,16 @@ def watch() -> None:
 def _raise(number: int, frame: FrameType | None) -> None:
     _Asked.number = number
     raise KeyboardInterrupt
+
+
+def _quietly(hook: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """The hook, but for a KeyboardInterrupt that came where nobody could pass it on: the thread ends the process."""
+
+    def unraisable(found: Any) -> None:
+        if found.exc_type is not KeyboardInterrupt:
+            hook(found)
+
+    return unraisable
 
 
 def _wait(reader: socket.socket, writer: socket.socket) -> None:

@@ -36,6 +36,18 @@ def instance(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+class Refused(click.ClickException):
+    """Input that cannot be used: one line, without the usage, which was right."""
+
+    exit_code = 2
+
+
+def reason(error: OSError) -> str:
+    """What the system says of an error, within a sentence."""
+    words = error.strerror or str(error)
+    return words[:1].lower() + words[1:]
+
+
 PICTURES = (".png", ".svg", ".pdf")
 """The kinds of pictures that can be written."""
 
@@ -50,15 +62,15 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(value)
         if not path.parent.is_dir():
-            self.fail(f"the folder {path.parent} does not exist", param, ctx)
+            raise Refused(f"the folder {path.parent} does not exist: make it, or name another file")
         if self.suffixes and path.suffix.lower() not in self.suffixes:
-            self.fail(f"cannot write {path.suffix or 'a file without suffix'}", param, ctx)
-        checked = super().convert(value, param, ctx)
+            known = ", ".join(self.suffixes)
+            raise Refused(f"cannot write {path.suffix or 'a file without suffix'}: name one of {known}")
         try:
             require_writable(path)
         except OSError as error:
-            self.fail(f"cannot write {path}: {(error.strerror or str(error)).lower()}", param, ctx)
-        return checked
+            raise Refused(f"{path} cannot be written: {reason(error)}") from error
+        return super().convert(value, param, ctx)
 
 
 class NumberOr(click.ParamType):  # type: ignore[type-arg,unused-ignore]

@@ -10,6 +10,8 @@ from typing import NoReturn
 
 import click
 
+from gnpolyak.cli.options import reason
+
 
 def prepare() -> None:
     """A sign that a terminal cannot show is a question mark, not the end."""
@@ -29,10 +31,8 @@ def fail(error: OSError) -> NoReturn:
     if error.errno in {errno.EPIPE, errno.ESHUTDOWN}:
         _discard()
         sys.exit(1)
-    where = f"{error.filename}: " if error.filename else ""
-    message = f"{where}{error.strerror or error}"
     _discard()
-    raise click.ClickException(message[:1].upper() + message[1:] if not where else message)
+    raise click.ClickException(f"{error.filename or 'The output'} cannot be written: {reason(error)}")
 
 
 def _discard() -> None:

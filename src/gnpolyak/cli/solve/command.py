@@ -15,6 +15,7 @@ import click
 import gnpolyak as gnp
 from gnpolyak.base.files import require_writable
 from gnpolyak.cli import ending, terminal
+from gnpolyak.cli.options import Refused, reason
 from gnpolyak.cli.solve import page
 from gnpolyak.cli.solve.answer import Answer
 from gnpolyak.cli.solve.classes import KINDS
@@ -100,14 +101,8 @@ def solve(
         _fail("there is not enough memory for this: use a part of the data, or a machine with more")
 
 
-class _Refused(click.ClickException):
-    """Input that cannot be used: one line, without the usage, which was right."""
-
-    exit_code = 2
-
-
 def _fail(message: str) -> NoReturn:
-    raise _Refused(message)
+    raise Refused(message)
 
 
 def _write_example(kind: str, path: Path) -> None:
@@ -116,7 +111,7 @@ def _write_example(kind: str, path: Path) -> None:
     try:
         example(kind, path)
     except OSError as error:
-        _fail(f"{path} cannot be written: {_reason(error)}")
+        _fail(f"{path} cannot be written: {reason(error)}")
     click.echo(f"{path}: {KINDS[kind].holds}.\nNow: gnpolyak solve {path}")
 
 
@@ -132,12 +127,8 @@ def _targets(file: Path, out: Path | None) -> tuple[Path, Path]:
     try:
         require_writable(answer)
     except OSError as error:
-        _fail(f"nothing can be written to the folder {folder} ({_reason(error)}): name another with --out")
+        _fail(f"nothing can be written to the folder {folder} ({reason(error)}): name another with --out")
     return answer, summary
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def _is_page(path: Path) -> bool:
@@ -195,7 +186,7 @@ def _finish(answer: Answer, file: Path, targets: tuple[Path, Path]) -> NoReturn:
             page.write(answer, file.name, targets[1])
     except OSError as error:
         click.echo(answer.lines())
-        _fail(f"the answer cannot be written to {targets[0].parent}: {_reason(error)}")
+        _fail(f"the answer cannot be written to {targets[0].parent}: {reason(error)}")
     click.echo(answer.lines(*targets[:1] if interrupted else targets))
     if interrupted:
         # Nobody who pressed Ctrl-C waits for pictures.

@@ -21,15 +21,18 @@ _CAUTIOUS = 2 * 2**30
 def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
     """A plain file and its size in bytes, at least one."""
     try:
+        # Asked before it is opened, which has some devices do something, and again then: it may be another by now.
+        _require_plain(path, os.stat(path))
         # Without O_NONBLOCK a pipe that nobody writes to would be waited for.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise unreadable(path, f"it cannot be opened ({reason.lower()})", "check the name and the rights") from error
     try:
         found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise unreadable(path, "it is no plain file", "name the file itself, not a folder, pipe or device")
+        _require_plain(path, found)
         if not found.st_size:
             raise unreadable(path, "it is empty", "write it again: nothing was saved into it")
         with os.fdopen(handle, "rb", closefd=False) as file:
@@ -38,10 +41,15 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         os.close(handle)
 
 
+def _require_plain(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise unreadable(path, "it is no plain file", "name the file itself, not a folder, pipe or device")
+
+
 def unreadable(path: Path, missing: str, advice: str) -> InputError:
     """The error for a file that cannot be read as it is."""
     return InputError(
-        given=f"the file {shown(path.name)}",
+        given=f"the file {shown(path.name or str(path))}",
         needed="a .npy, .npz, .csv or .parquet file of numbers",
         missing=missing,
         advice=advice,

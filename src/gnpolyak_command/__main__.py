@@ -1,0 +1,5 @@
+"""``python -m gnpolyak_command``."""
+
+from gnpolyak_command import main
+
+main()

@@ -6,6 +6,9 @@ from importlib.metadata import version
 if version("jaxlib").startswith("0.10."):
     os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
 
+# Commands that tests start in processes of their own leave the user's cache alone.
+os.environ.setdefault("GNPOLYAK_CACHE", "off")
+
 import jax
 import pytest
 

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -74,12 +75,15 @@ def test_bad_usage_exits_2(options, expected):
 
 
 def test_demo_draws_its_figure(tmp_path):
+    """In a terminal of 40 columns, where no figure may lose its digits."""
     figure = tmp_path / "demo.png"
-    result = invoke("demo", "--figure", figure)
+    result = CliRunner().invoke(main, ["demo", "--figure", str(figure)], env={"COLUMNS": "40"})
     assert result.exit_code == 0
     assert figure.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
     assert "What this shows" in result.output
+    assert max(map(len, result.output.splitlines())) <= 40
+    assert len(re.findall(r"\d\.\de-\d\d", result.output)) == 3
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,8 @@ def test_the_exit_code_says_how_it_ended(status, code, monkeypatch):
     monkeypatch.setattr(gnp, "minimize", lambda *args, **more: dataclasses.replace(solve(*args, **more), status=ended))
     result = invoke("data.npz")
     assert result.exit_code == code, result.output
-    assert names() == ["data.answer.npz", "data.html", "data.npz"], "the best so far is written all the same"
+    page = [] if status == "INTERRUPTED" else ["data.html"]
+    assert names() == ["data.answer.npz", *page, "data.npz"], "the best so far is written all the same"
 
 
 def test_ctrl_c_before_the_solve_writes_nothing(monkeypatch):
@@ -122,7 +123,7 @@ def test_a_full_disk_still_tells_the_answer(monkeypatch):
     result = invoke("data.npz")
     assert result.exit_code == 2
     assert result.stdout.startswith("Found:")
-    assert "No space left" in result.stderr
+    assert "no space left" in result.stderr
     assert names() == ["data.npz"]
 
 
@@ -165,9 +166,8 @@ def test_ctrl_c_ends_a_real_solve_with_the_best_so_far():
     assert done.returncode == 130, done.stderr
     assert "not solved (interrupted)" in done.stdout
     assert "Traceback" not in done.stderr
-    assert float(done.stderr.rsplit("ended after", 1)[1]) < 5
-    assert names() == ["data.answer.npz", "data.html", "data.npz"]
-    assert "interrupted" in Path("data.html").read_text(encoding="utf-8")
+    assert float(done.stderr.rsplit("ended after", 1)[1]) < 2
+    assert names() == ["data.answer.npz", "data.npz"]
 
 
 # The signal comes from outside of Python's main thread as from a terminal, once the loop has its first results.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from contextlib import nullcontext
 from typing import Any
 
-# Without a home folder it has a word to say about itself.
-logging.getLogger("matplotlib").setLevel(logging.ERROR)
 try:
     import click
     import matplotlib  # noqa: F401  # asked for here, so that the demo does not fail after its work

@@ -6,6 +6,7 @@ too, and ends the process where nothing else has.
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -65,6 +67,7 @@ def watch() -> None:
         # Whoever started this may have had it ignore a signal, as nohup does, or a shell for what is in the background.
         if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise)
+    atexit.register(_at_exit)
     sys.unraisablehook = _quietly(sys.unraisablehook)
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -102,11 +105,27 @@ def _end() -> NoReturn:
     remove_drafts()
     for child in multiprocessing.active_children():
         child.kill()
-    if os.isatty(1) and os.environ.get("TERM") != "dumb":
-        _write(1, _SHOW_CURSOR + b"\n")
     if not _Asked.told:
+        _show_cursor()
         _write(2, _line().encode(getattr(sys.stderr, "encoding", None) or "ascii", "replace") + b"\n")
     os._exit(code())
+
+
+def _show_cursor() -> None:
+    """Progress bars hide it."""
+    for handle in (1, 2):
+        if os.isatty(handle) and os.environ.get("TERM") != "dumb":
+            _write(handle, _SHOW_CURSOR + b"\n")
+            return
+
+
+def _at_exit() -> None:
+    """Python's own end takes a second where JAX has computed, and may give another code than was asked for."""
+    if _Asked.told:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError, ValueError):
+                stream.flush()
+        _end()
 
 
 def _line() -> str:

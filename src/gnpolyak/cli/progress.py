@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 from rich import progress
+from rich.console import Console
 
 from gnpolyak.cli import terminal
 from gnpolyak.paper.specs import Curve
@@ -82,7 +83,7 @@ def _bars(account: _Account, one_at_a_time: bool) -> Iterator[Any]:
         progress.BarColumn(bar_width=10),
         progress.TextColumn("{task.fields[note]}"),
     )
-    with progress.Progress(*columns, transient=True) as bars:
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         everything = bars.add_task("all curves", total=account.total, note=f"0/{account.count}")
         current = bars.add_task("", total=1.0, note="", visible=one_at_a_time)
 

@@ -14,7 +14,7 @@ from gnpolyak.solve.result import Result
 def progress_bar(max_calls: int, name: str) -> Iterator[Callable[[Result], Any]]:
     """Yield a function that shows a Result so far."""
     try:
-        from rich import progress
+        from rich import console, progress
     except ImportError as error:
         raise InputError(
             given="progress=True",
@@ -29,6 +29,7 @@ def progress_bar(max_calls: int, name: str) -> Iterator[Callable[[Result], Any]]
         progress.TextColumn("best {task.fields[best]}"),
         progress.TimeElapsedColumn(),
     )
-    with progress.Progress(*columns, transient=True) as bar:
+    # Standard output is for results, and may go to a file.
+    with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
         task = bar.add_task(name, total=max_calls, best="-")
         yield lambda res: bar.update(task, completed=res.calls, best=f"{res.value:.6g}")

@@ -12,7 +12,7 @@ import pytest
 import gnpolyak as gnp
 from gnpolyak.bench import docs, measure, peers, report
 from gnpolyak.bench.clock import Sample, interleaved
-from gnpolyak.bench.rows import load, save
+from gnpolyak.bench.rows import Row, load, save
 from gnpolyak.bench.specs import Growth, Iteration, Overhead, Race, Ranks, Size
 
 TINY = Size(d=6, r=2, kappa=2.0)
@@ -148,3 +148,16 @@ def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path):
 def test_the_page_on_performance_is_what_the_committed_figures_say():
     page = Path(__file__).parent.parent / "docs" / "performance.md"
     assert page.read_text(encoding="utf-8") == docs.page(page.parent / "bench")
+
+
+def test_a_table_wider_than_the_terminal_is_a_list():
+    rows = [
+        Row("iteration", "d=100 r=5 n=2 m=4000", name, "ms", 1.5, 1.4, 1.6, "gnpolyak", 2.0, 1.9, 2.1, note="compiles")
+        for name in ("gnpolyak", "PyTorch recipe, LSMR")
+    ]
+    assert report.table(rows).splitlines()[0].startswith("measure")
+    assert report.table(rows, 400) == report.table(rows)
+    listed = report.table(rows, 40).splitlines()
+    assert max(map(len, listed)) <= 40
+    assert listed[0] == "iteration, d=100 r=5 n=2 m=4000"
+    assert listed[1].startswith("  gnpolyak: 1.5 ms; 2× gnpolyak")

@@ -238,6 +238,7 @@ def test_works_outside_the_main_thread(case):
 def test_progress_bar_draws_and_changes_nothing(case, capsys):
     shown = gnp.minimize(case.problem, case.x0, target=0.0, progress=True)
     assert shown.calls == gnp.minimize(case.problem, case.x0, target=0.0).calls
+    assert capsys.readouterr().out == "", "results are read from there"
 
 
 def test_every_status_has_advice():

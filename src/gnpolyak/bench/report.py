@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -27,15 +29,29 @@ def ratio(row: Row) -> str:
     return f"{row.ratio:.3g}× {row.against} ({row.ratio_low:.3g} – {row.ratio_high:.3g})"
 
 
-def table(rows: Sequence[Row]) -> str:
-    """A table in plain text, which needs nothing installed and survives a log file."""
+def table(rows: Sequence[Row], width: int | None = None) -> str:
+    """A table in plain text, which needs nothing installed and survives a log file; a list where it is too wide."""
     lines = [HEADINGS, *(cells(row) for row in rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
+    if width is not None and sum(widths) + 2 * len(widths) - 2 > width:
+        return _listed(rows, width)
 
     def padded(line: Sequence[str]) -> str:
         return "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
 
     return "\n".join(padded(line) for line in lines)
+
+
+def _listed(rows: Sequence[Row], width: int) -> str:
+    """What was measured as a heading, and an item for each contestant."""
+    lines: list[str] = []
+    for heading, group in groupby(rows, key=lambda row: f"{row.measure}, {row.case}"):
+        lines += textwrap.wrap(heading, width)
+        for row in group:
+            _, _, name, median, _, compared, note = cells(row)
+            words = "; ".join(text for text in (median, compared, note) if text)
+            lines += textwrap.wrap(f"{name}: {words}", width, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines)
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:

@@ -11,8 +11,10 @@ from gnpolyak.bench.rows import Row, save
 from gnpolyak.bench.specs import SUITES
 
 
-def run_suite(name: str, json: Path | None, figure: Path | None, say: Callable[[str], None]) -> list[Row]:
-    """Measure a suite, say the table piece by piece, and write the files asked for."""
+def run_suite(
+    name: str, json: Path | None, figure: Path | None, say: Callable[[str], None], width: int | None = None
+) -> list[Row]:
+    """Measure a suite, say the table piece by piece, no wider than that, and write the files asked for."""
     rows: list[Row] = []
     for spec in SUITES[name]:
         measured = run(spec)
@@ -20,7 +22,7 @@ def run_suite(name: str, json: Path | None, figure: Path | None, say: Callable[[
         if json is not None:
             # After every piece: a suite that is cut short keeps what it has.
             save(json, f"gnpolyak bench --suite {name}", rows)
-        say(report.table(measured) + "\n")
+        say(report.table(measured, width) + "\n")
     if figure is not None:
         report.plot(rows, figure)
     return rows

@@ -8,7 +8,7 @@ import click
 
 from gnpolyak.bench.runner import run_suite
 from gnpolyak.bench.specs import SUITES
-from gnpolyak.cli import options
+from gnpolyak.cli import options, terminal
 
 
 @click.command()
@@ -31,4 +31,4 @@ def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     """
     if json is not None and json == figure:
         raise click.UsageError(f"--json and --figure are the same file, {json}: name two")
-    run_suite(suite, json, figure, click.echo)
+    run_suite(suite, json, figure, click.echo, terminal.width())

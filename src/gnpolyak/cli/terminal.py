@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
 from typing import NoReturn
 
@@ -24,6 +25,11 @@ def is_watched() -> bool:
     """Whether somebody is looking: progress is shown to them only."""
     # None stands for a stream that was closed before we began.
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+def width() -> int | None:
+    """The columns of the terminal that results are read on; None where that is a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def fail(error: OSError) -> NoReturn:

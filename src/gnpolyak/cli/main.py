@@ -15,7 +15,7 @@ except ImportError as error:
 
 import gnpolyak as gnp
 from gnpolyak.base.interrupts import uncaught
-from gnpolyak.cli import cache, ending, terminal
+from gnpolyak.cli import cache, ending, fitting, terminal
 from gnpolyak.cli.bench import bench
 from gnpolyak.cli.check import check
 from gnpolyak.cli.demo import demo
@@ -35,6 +35,8 @@ _NO_CACHE_HELP = "Neither use nor keep compiled programs; GNPOLYAK_CACHE=off say
 class _Commands(click.Group):
     """All commands, and what they do when they are asked to end or cannot write."""
 
+    context_class = fitting.Fitting
+
     def __call__(self, *args: Any, **extra: Any) -> Any:
         """The command line of a process that has no other purpose."""
         ending.watch()
@@ -43,7 +45,7 @@ class _Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         terminal.prepare()
         ending.begin()
-        return super().main(*args, **extra)
+        return super().main(*args, **(fitting.width() | extra))
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -63,15 +65,15 @@ def main(ctx: click.Context, no_cache: bool) -> None:
 
     \b
     Start here:
-      gnpolyak demo                     GNP, ScaledSM and Polyak as the conditioning worsens
-      gnpolyak run --kappa 100          one solve, with its figures
-      gnpolyak run --p-fail 0.2 --start data --strategy level     outliers, from the data alone
-      gnpolyak run robust_pca --start data     another problem class
-      gnpolyak solve data.csv           a file of your own: rank, outliers and missing entries found
-      gnpolyak reproduce                the paper's figures again, and which of its claims hold
-      gnpolyak check                    the paper's assumptions and bounds, beside a run
-      gnpolyak bench                    this library and its peers, timed side by side
-      gnpolyak info                     versions, devices, and which oracle is in use
+      gnpolyak demo               three methods as the conditioning worsens
+      gnpolyak run --kappa 100    one solve, with its figures
+      gnpolyak run --p-fail 0.2 --start data    outliers, from the data alone
+      gnpolyak run robust_pca --start data      another problem class
+      gnpolyak solve data.csv     a file of your own: rank and outliers found
+      gnpolyak reproduce          the paper's figures, and which claims hold
+      gnpolyak check              the paper's assumptions, beside a run
+      gnpolyak bench              this library and its peers, side by side
+      gnpolyak info               versions, devices, and the oracle in use
     """
     ctx.with_resource(nullcontext() if ctx.invoked_subcommand in _TELL else uncaught())
     if ctx.obj is _OWN_PROCESS and not no_cache and ctx.invoked_subcommand not in _UNCACHED:
@@ -79,6 +81,7 @@ def main(ctx: click.Context, no_cache: bool) -> None:
 
 
 for command in (demo, run, solve, reproduce, check, bench, info):
+    command.context_class = fitting.Fitting
     main.add_command(command)
 
 

@@ -12,6 +12,7 @@ import click
 
 import gnpolyak as gnp
 from gnpolyak.cli import classes, ending, options, terminal
+from gnpolyak.cli.fitting import Fitting
 from gnpolyak.steps.named import METHODS
 
 _START_HELP = "Start near the truth, as the paper does, or from the data alone."
@@ -119,6 +120,7 @@ def _command(name: str) -> click.Command:
     # An argument of the generator goes before an option of the solve of the same name.
     solving = [option for option in command.params if option.name not in making]
     command.params = [*classes.options(generator), *solving]
+    command.context_class = Fitting
     return command
 
 

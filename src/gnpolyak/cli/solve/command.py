@@ -51,7 +51,7 @@ class _Solve(click.Command):
     """A command whose help ends with what a file of each kind holds."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("What a file of each kind holds, array by array, by name"):
+        with formatter.section("What a file of each kind holds, by name"):
             formatter.write_dl([(name, kind.holds) for name, kind in KINDS.items()])
 
 

@@ -100,6 +100,7 @@ def test_the_compiler_is_not_waited_for(tmp_path, name, said):
     number = getattr(signal, name)
     process = started(COMPILING, "demo", cwd=tmp_path)
     assert process.stderr.readline() == "compiling\n"
+    time.sleep(0.3)  # It says so just before.
     code, seconds, out, err = ended(process, number)
     assert code == 128 + number
     assert seconds < 2

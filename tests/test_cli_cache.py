@@ -131,11 +131,13 @@ def test_only_a_process_of_the_command_line_uses_it(words, used, place, settings
 
 
 @pytest.mark.slow
-def test_the_second_command_compiles_nothing(tmp_path):
+def test_the_second_command_takes_half_the_time(tmp_path):
     def seconds():
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         command = [sys.executable, "-m", "gnpolyak_command", "run", "robust_pca", "--start", "data"]
-        subprocess.run(command, env=os.environ | {"GNPOLYAK_CACHE": str(tmp_path)}, check=True, capture_output=True)
+        # Optimised, as users have their programs compiled.
+        environment = os.environ | {"GNPOLYAK_CACHE": str(tmp_path), "XLA_FLAGS": ""}
+        subprocess.run(command, env=environment, check=True, capture_output=True)
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
     first, second = seconds(), seconds()

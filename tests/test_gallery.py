@@ -27,7 +27,12 @@ FIGURES = json.loads((GALLERY / "figures.json").read_text())
 OURS = "gnpolyak"
 
 
-@pytest.mark.parametrize("name", BUILD.NAMES)
+# Half of them with each run of the suite; the others take a minute.
+_LONG = {"cameras", "photograph", "video"}
+_SCRIPTS = [pytest.param(name, marks=pytest.mark.slow) if name in _LONG else name for name in BUILD.NAMES]
+
+
+@pytest.mark.parametrize("name", _SCRIPTS)
 def test_a_script_is_exact_where_its_peers_are_as_the_page_says(name, tmp_path):
     with threadpool_limits(1):
         errors = BUILD.run(name, tmp_path / "picture.png")

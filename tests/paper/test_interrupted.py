@@ -65,7 +65,7 @@ def test_the_whole_quick_run_killed_half_way(tmp_path):
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_ctrl_c_keeps_what_is_done(tmp_path, jobs):
     process = started(tmp_path, "conditioning", "restarts", "--jobs", jobs)
     assert wait_for_curves(process, tmp_path / "conditioning.csv.gz", 2)

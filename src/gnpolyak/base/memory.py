@@ -1,10 +1,60 @@
-"""Memory that is free within the process, given back to the system."""
+"""The memory there is: asked before it is taken, and given back when it is free."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+from pathlib import Path
 from typing import Any
+
+from gnpolyak.base.errors import InputError
+
+# Where the memory that is left cannot be told.
+_CAUTIOUS = 2 * 2**30
+
+
+def require_room(size: float, what: str, advice: str) -> None:
+    """Raise InputError unless that many bytes can be had, before any of them is taken."""
+    room = available()
+    if size > room:
+        raise InputError(
+            given=f"{what}, which takes {in_words(size)} of memory",
+            needed=f"at most the {in_words(room)} that can be had here",
+            missing=f"{in_words(size - room)}",
+            advice=advice,
+        )
+
+
+def available() -> int:
+    """The bytes of memory that can be had."""
+    limits = [_meminfo(), _cgroup()]
+    return min((limit for limit in limits if limit is not None), default=_CAUTIOUS)
+
+
+def _meminfo() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        return None
+
+
+def _cgroup() -> int | None:
+    """The limit of a container, which the machine's own figures do not show."""
+    try:
+        return int(Path("/sys/fs/cgroup/memory.max").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def in_words(size: float) -> str:
+    """A number of bytes, for people."""
+    size = int(size)
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if size < 1000:
+            return f"{size} {unit}"
+        size //= 1000
+    return "more than a thousand terabytes"
 
 
 def give_back() -> None:

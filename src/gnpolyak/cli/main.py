@@ -14,6 +14,7 @@ except ImportError as error:
     sys.exit(f"The command line needs {error.name}: pip install 'gnpolyak[cli]'")
 
 import gnpolyak as gnp
+from gnpolyak.base import memory
 from gnpolyak.base.interrupts import uncaught
 from gnpolyak.cli import cache, ending, fitting, terminal
 from gnpolyak.cli.bench import bench
@@ -54,6 +55,10 @@ class _Commands(click.Group):
             ending.leave()
         except OSError as error:
             terminal.fail(error)
+        except MemoryError as error:
+            # What a solve takes beside its data is not foretold.
+            left = memory.in_words(memory.available())
+            raise click.ClickException(f"Memory ran out ({left} are left): {error}. Take a smaller problem.") from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -11,6 +11,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.memory import require_room
 from gnpolyak.base.numbers import is_real, is_whole
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
@@ -67,6 +68,11 @@ def check(generator: str, rules: Iterable[Rule]) -> None:
                 missing=f"a valid {name}",
                 advice=f"see help(gnpolyak.instances.{generator})",
             )
+
+
+def room(generator: str, numbers: float, smaller: str, *, itemsize: int = 8) -> None:
+    """Raise InputError unless that many numbers can be held: what an instance keeps, and what it is made of."""
+    require_room(numbers * itemsize, f"an instance of {generator} of this size", f"choose a smaller {smaller}")
 
 
 def count(name: str, given: Any, least: int = 1) -> Rule:

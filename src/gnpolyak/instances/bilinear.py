@@ -18,6 +18,7 @@ from gnpolyak.instances.base import (
     count,
     factors,
     matrix,
+    room,
     seeded,
     share,
 )
@@ -58,6 +59,7 @@ def bilinear_sensing(
     settings = {"d1": d1, "d2": d2, "r": r, "kappa": kappa, "p_fail": p_fail, "m": m, "seed": seed}
     check("bilinear_sensing", (*matrix(d1, d2, r, kappa), share(p_fail), _measurements(m), seeded(seed)))
     settings["m"] = m = 8 * r * (d1 + d2) if m is None else m
+    room("bilinear_sensing", 2 * m * (d1 + d2), f"m (now {m:,}), d1 or d2")
     streams = np.random.default_rng(seed).spawn(5)
     truth = factors(d1, d2, r, kappa, streams[0])
     return _instance(truth, m, p_fail, streams[1:], settings)
@@ -83,6 +85,7 @@ def blind_deconvolution(*, d: int = 100, p_fail: float = 0.1, m: int | None = No
     settings = {"d": d, "p_fail": p_fail, "m": m, "seed": seed}
     check("blind_deconvolution", (count("d", d), share(p_fail), _measurements(m), seeded(seed)))
     settings["m"] = m = 16 * d if m is None else m
+    room("blind_deconvolution", 4 * m * d, f"d or m (now {m:,})")
     streams = np.random.default_rng(seed).spawn(5)
     truth = tuple(conditioned(d, 1, 1.0, streams[0]) for _ in range(2))
     return _instance(truth, m, p_fail, streams[1:], settings)

@@ -13,6 +13,7 @@ from gnpolyak.instances.base import (
     factors,
     matrix,
     portion,
+    room,
     seeded,
     share,
 )
@@ -43,6 +44,8 @@ def robust_pca(
     """
     settings = {"d1": d1, "d2": d2, "r": r, "kappa": kappa, "p_fail": p_fail, "seed": seed}
     check("robust_pca", (*matrix(d1, d2, r, kappa), share(p_fail), seeded(seed)))
+    # The data, what they were made of, and as much again while they are made.
+    room("robust_pca", 4 * d1 * d2, "d1 or d2")
     for_truth, for_noise, for_start = np.random.default_rng(seed).spawn(3)
     truth = factors(d1, d2, r, kappa, for_truth)
     clean = truth[0] @ truth[1].T
@@ -83,6 +86,7 @@ def matrix_completion(
     """
     settings = {"d1": d1, "d2": d2, "r": r, "kappa": kappa, "observed": observed, "p_fail": p_fail, "seed": seed}
     check("matrix_completion", (*matrix(d1, d2, r, kappa), portion("observed", observed), share(p_fail), seeded(seed)))
+    room("matrix_completion", 6 * observed * d1 * d2 + 3 * r * (d1 + d2), "share of entries, d1 or d2")
     for_truth, for_seen, for_noise, for_start = np.random.default_rng(seed).spawn(4)
     truth = factors(d1, d2, r, kappa, for_truth)
     rows, columns = _drawn(d1, d2, observed, for_seen)

@@ -17,6 +17,7 @@ from gnpolyak.instances.base import (
     conditioning,
     corrupted,
     count,
+    room,
     seeded,
     share,
 )
@@ -67,6 +68,7 @@ def regression(
         seeded(seed),
     )
     check("regression", rules)
+    room("regression", 4 * m * d + 2 * d * d, "d or m")
     for_a, for_truth, for_outliers, for_start, for_noise = np.random.default_rng(seed).spawn(5)
     turn = np.linalg.qr(for_a.standard_normal((d, d)))[0]
     a = np.sqrt(m) * conditioned(m, d, kappa, for_a) @ turn

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base.numbers import is_whole
-from gnpolyak.instances.base import INSTANCES, Instance, around, check, corrupted, count, seeded, share
+from gnpolyak.instances.base import INSTANCES, Instance, around, check, corrupted, count, room, seeded, share
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hadamard
 from gnpolyak.problem.penalties import L1
@@ -40,6 +40,7 @@ def sparse_recovery(
     check("sparse_recovery", (count("d", d), count("m", m), share(p_fail), seeded(seed)))
     fits = sparsity is None or (is_whole(sparsity, 1) and sparsity <= d)
     check("sparse_recovery", [("sparsity", sparsity, fits, f"a whole number between 1 and {d}")])
+    room("sparse_recovery", 2 * m * d, "d or m")
     sparsity = max(1, d // 20) if sparsity is None else sparsity
     settings = {"d": d, "m": m, "p_fail": p_fail, "seed": seed, "sparsity": sparsity}
     for_truth, for_rows, for_noise, for_start = np.random.default_rng(seed).spawn(4)

@@ -10,7 +10,7 @@ from jax import Array
 from gnpolyak import starts
 from gnpolyak.base import arrays
 from gnpolyak.base.numbers import is_real, is_whole
-from gnpolyak.instances.base import INSTANCES, Instance, check, conditioning, count, floating, rank, seeded, share
+from gnpolyak.instances.base import INSTANCES, Instance, check, conditioning, count, floating, rank, room, seeded, share
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.penalties import L1
@@ -78,6 +78,8 @@ def tensor_sensing(
     settings |= {"corruption": corruption, "centred": centred}
     _check(**settings, dtype=dtype)
     settings["m"] = m = default_measurements(d, r, n) if m is None else m
+    kept = (2 if centred else 1) * m * d
+    room("tensor_sensing", kept, f"d or m (now {m:,} rows of {d:,})", itemsize=np.dtype(dtype).itemsize)
     for_truth, for_p, for_q, for_noise, for_start = np.random.default_rng(seed).spawn(5)
     truth = _conditioned(d, r, kappa, for_truth)
     p, plus = _measured(m, truth, n, np.dtype(dtype), for_p)

@@ -19,6 +19,7 @@ from gnpolyak.instances.base import (
     corrupted,
     count,
     rank,
+    room,
     seeded,
     share,
 )
@@ -56,6 +57,7 @@ def tensor_decomposition(
     """
     settings = {"shape": shape, "r": r, "kappa": kappa, "p_fail": p_fail, "seed": seed}
     check("tensor_decomposition", (_dimensions("shape", shape), count("r", r), *_rest(kappa, p_fail, seed)))
+    room("tensor_decomposition", 4 * prod(shape), "shape")
     for_truth, for_noise, for_start = np.random.default_rng(seed).spawn(3)
     lengths = np.linspace(1.0, 1.0 / kappa, r) ** (1 / len(shape))
     drawn = [for_truth.standard_normal((d, r)) for d in shape]
@@ -99,6 +101,7 @@ def tucker(
     paired = ("ranks", ranks, len(ranks) == len(shape), f"{len(shape)} ranks, one for each dimension")
     fits = [rank("ranks", each, min(d, prod(ranks) // each)) for each, d in zip(ranks, shape, strict=False)]
     check("tucker", (paired, *fits, *_rest(kappa, p_fail, seed)))
+    room("tucker", 4 * prod(shape), "shape")
     for_truth, for_noise, for_start = np.random.default_rng(seed).spawn(3)
     factors = tuple(np.linalg.qr(for_truth.standard_normal(each))[0] for each in zip(shape, ranks, strict=True))
     core = for_truth.standard_normal(ranks)

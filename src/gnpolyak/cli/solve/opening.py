@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.memory import available, in_words
 
 # A solve keeps a few copies of its data.
 _SHARE = 0.25
-# Where the memory that is left cannot be told.
-_CAUTIOUS = 2 * 2**30
 
 
 @contextmanager
@@ -66,35 +65,5 @@ def require_room(path: Path, size: int, what: str = "it declares") -> None:
     """Raise InputError unless that many bytes of numbers can be held, before any of them is."""
     room = int(_SHARE * available())
     if size > room:
-        missing = f"room: {what} {_bytes(size)} of numbers, and there is room for {_bytes(room)}"
+        missing = f"room: {what} {in_words(size)} of numbers, and there is room for {in_words(room)}"
         raise unreadable(path, missing, "use a part of the data, or a machine with more memory")
-
-
-def available() -> int:
-    """The bytes of memory that can be had."""
-    limits = [_meminfo(), _cgroup()]
-    return min((limit for limit in limits if limit is not None), default=_CAUTIOUS)
-
-
-def _meminfo() -> int | None:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, ValueError, StopIteration):
-        return None
-
-
-def _cgroup() -> int | None:
-    """The limit of a container, which the machine's own figures do not show."""
-    try:
-        return int(Path("/sys/fs/cgroup/memory.max").read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _bytes(size: int) -> str:
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if size < 1000:
-            return f"{size} {unit}"
-        size //= 1000
-    return "more than any machine has"

@@ -1,4 +1,4 @@
-"""Ctrl-C as an event that the loop looks at."""
+"""Ctrl-C, and SIGTERM where the solve is kept in a file, as an event that the loop looks at."""
 
 from __future__ import annotations
 
@@ -13,28 +13,38 @@ _UNCAUGHT = ContextVar("_UNCAUGHT", default=False)
 
 
 @contextmanager
-def interruptible() -> Iterator[threading.Event]:
+def interruptible(terminable: bool = False) -> Iterator[threading.Event]:
     """Turn the first Ctrl-C into an event for the loop to see; a second one raises as usual.
 
-    Compiled code cannot be interrupted, and an exception between two chunks would lose the best iterate.
+    Compiled code cannot be interrupted, and an exception between two chunks would lose the best iterate. With
+    `terminable` the first SIGTERM is such an event too, and the second ends the process as usual; a handler that the
+    program has for it stays.
     """
     pressed = threading.Event()
     if _UNCAUGHT.get() or threading.current_thread() is not threading.main_thread():
         yield pressed
         return
-    previous = signal.getsignal(signal.SIGINT)
+    previous, ours = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
     def press(signum: int, frame: FrameType | None) -> None:
         if pressed.is_set():
             raise KeyboardInterrupt
         pressed.set()
 
+    def terminate(signum: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        pressed.set()
+
     signal.signal(signal.SIGINT, press)
+    if terminable and ours:
+        signal.signal(signal.SIGTERM, terminate)
     try:
         yield pressed
     finally:
         # None stands for a handler that was not installed from Python, and cannot be put back from here.
         signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
+        if terminable and ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from gnpolyak.steps.targets import Target
 # The most steps of a chunk.
 LONGEST = 1024
 # The most oracle calls of a single step: an inner solve without a preconditioner, and the point it leads to.
-_LONGEST_STEP = 128
+LONGEST_STEP = 128
 
 
 class _Trace(eqx.Module):
@@ -45,7 +45,7 @@ def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: t
 @jax.jit
 def _chunk(problem: Composite, method: Method, target: Target, state: State, limit: Array) -> tuple[State, _Trace]:
     """Steps until `limit` oracle calls are made, the state stops, or too few calls are left for another step."""
-    places = jnp.arange(LONGEST + _LONGEST_STEP)
+    places = jnp.arange(LONGEST + LONGEST_STEP)
     blank = jnp.zeros(places.shape, state.point.value.dtype)
     trace = _Trace(blank, blank, blank, jnp.zeros(places.shape, jnp.int32))
     first = state.calls
@@ -108,6 +108,10 @@ class Chunks:
                 # No step: what the first call of a program takes beside its steps is not to be the clock's either.
                 jax.block_until_ready(_chunk(self._problem, method, target, state, 0))
         return state, elapsed
+
+    def like(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> State:
+        """The shapes of the stage's states, without computing or compiling anything."""
+        return _start.eval_shape(self._problem, method, target, x, made)
 
     def _compile(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> bool:
         """Compile what a stage runs, so that the clock need not include that; tell whether it was new."""

@@ -73,8 +73,7 @@ def certified(run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES)
     if not run.room:
         return replace(res, status=Status.CALL_LIMIT)
     budget = run.limits.calls - run.calls
-    certificate = certify(run.problem, res.state.best.x, float(rule.tol), budget)
-    run.note(certificate.products, certificate.seconds)
+    certificate = run.proof(lambda: certify(run.problem, res.state.best.x, float(rule.tol), budget))
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
     told = run.so_far(replace(res, status=status, certificate=certificate, bound=bound))

@@ -33,6 +33,10 @@ class Hosted:
             state = init(self._problem, method, target, trees.on_host(x), calls=made[0], limit=made[1])
         return state, time.perf_counter() - began
 
+    def like(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> State:
+        """A state of the shapes that the stage's have."""
+        return self.begin(method, target, x, made)[0]
+
     def advance(self, method: Method, target: Target, state: State, length: int) -> tuple[State, np.ndarray, float]:
         """Steps of up to `length` oracle calls, what each call showed, and the seconds they took."""
         began, rows = time.perf_counter(), []

@@ -14,7 +14,9 @@ from jax import Array
 
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.chunks import LONGEST, Chunks
+from gnpolyak.solve.certificate import Certificate
+from gnpolyak.solve.chunks import LONGEST, LONGEST_STEP, Chunks
+from gnpolyak.solve.course import Course, Mark, Proof, Record, Stage, another, filled
 from gnpolyak.solve.dual import LEAST
 from gnpolyak.solve.hosted import Hosted, is_hosted
 from gnpolyak.solve.result import History, Result
@@ -69,6 +71,8 @@ class Run:
     """Whether a value, beside the first one, is so near the lower bound that nothing else needs to be said."""
     method: Method | None = None
     """The method of the last stage."""
+    course: Course = field(default_factory=lambda: Course(Record(0)))
+    """What was done, and what of it is only gone through again."""
     _hosted: Hosted | None = None
 
     def through(self, stages: Sequence[tuple[Method, Target]], x: Tree) -> Result:
@@ -98,27 +102,80 @@ class Run:
         return self.proves(value, float(self.rows[0][0][0]))
 
     def _stage(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> tuple[State, Status]:
-        state = self._begin(method, target, x)
-        if first_gap is not None:
-            state = eqx.tree_at(lambda s: s.first_gap, state, first_gap)
-        status = Status(int(state.status))
+        known = self.course.stage()
+        if known is not None and known.over:
+            return self._gone_through(known, method, target, x), known.status
+        state = self._begin(method, target, x, first_gap) if known is None else self._back(known, method, target, x)
+        status, free = Status(int(state.status)), None if known is None else known.free
         length = min(_FIRST_CHUNK, _next_length(1, self.seconds, self.limits.seconds - self.seconds))
+        self.course.made.append(Stage(self._mark(state), status, free))
         while status is Status.RUNNING:
             status = self._observe(method, target, state)
             if status is not Status.RUNNING:
                 break
-            taken, elapsed, state = self._advance(method, target, state, length)
+            spare = self._spare(method)
+            free = free or (self._mark(state) if spare <= 0 else None)
+            taken, elapsed, state = self._advance(method, target, state, min(length, spare) if spare > 0 else length)
             status = Status(int(state.status))
             length = _next_length(taken, elapsed, self.limits.seconds - self.seconds)
+            self.course.made[-1] = Stage(self._mark(state), status, free)
+            self.course.keep(self.rows)
+        self.course.made[-1] = Stage(self._mark(state), status, free)
         return state, status
 
-    def _begin(self, method: Method, target: Target, x: Tree) -> State:
+    def _spare(self, method: Method) -> int:
+        """The calls before steps are cut short by the limit: one that takes a single call never is."""
+        return self.limits.calls - self.calls - LONGEST_STEP if method.least_calls > 1 else LONGEST
+
+    def _mark(self, state: State) -> Mark:
+        return Mark(state, self.calls, self.seconds)
+
+    def _begin(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> State:
         state, elapsed = self._runner(method, target, x).begin(method, target, x, self._made)
         self.seconds += elapsed
         self.calls += 1
         value = float(state.point.value)
         self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
-        return state
+        return state if first_gap is None else eqx.tree_at(lambda s: s.first_gap, state, first_gap)
+
+    def _back(self, known: Stage, method: Method, target: Target, x: Tree) -> State:
+        """Where a stage on record stood; it is begun as it once was, to have all that it runs compiled."""
+        begun, _ = self._runner(method, target, x).begin(method, target, x, self._made)
+        self._require_start(begun)
+        self._catch_up(known.at.calls, known.at.seconds)
+        return eqx.tree_at(lambda s: s.limit, filled(begun, known.at.state), begun.limit)
+
+    def _gone_through(self, known: Stage, method: Method, target: Target, x: Tree) -> State:
+        """The end of a stage on record."""
+        runner, first = self._runner(method, target, x), not self.rows and self.course.first_value is not None
+        like = runner.begin(method, target, x, self._made)[0] if first else runner.like(method, target, x, self._made)
+        if first:
+            self._require_start(like)
+        self._catch_up(known.at.calls, known.at.seconds)
+        self.course.made.append(known)
+        return filled(like, known.at.state)
+
+    def _require_start(self, begun: State) -> None:
+        expected = self.course.first_value
+        if not self.rows and expected is not None and not np.array_equal(begun.point.value, expected, equal_nan=True):
+            raise another(f"the value {expected:.6g} at its start, which here is {float(begun.point.value):.6g}")
+
+    def _catch_up(self, calls: int, seconds: float) -> None:
+        self.rows.append(self.course.rows[:, self.calls : calls])
+        self.calls, self.seconds = calls, seconds
+
+    def proof(self, certify: Callable[[], Certificate]) -> Certificate:
+        """A certificate, from the record where it is there; its products and seconds are those of the solve."""
+        known, budget = self.course.proof(), self.limits.calls - self.calls
+        if known is not None:
+            self._catch_up(known.calls, known.seconds)
+            self.course.made.append(known)
+            return known.certificate
+        found = certify()
+        self.note(found.products, found.seconds)
+        self.course.made.append(Proof(found, budget, self.calls, self.seconds))
+        self.course.keep(self.rows)
+        return found
 
     def _runner(self, method: Method, target: Target, x: Tree) -> Chunks | Hosted:
         """What runs the steps of a stage."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 from gnpolyak.base import arrays, foreign, trees
@@ -22,12 +23,15 @@ from gnpolyak.solve.arguments import (
     checked_start,
     target_rule,
 )
+from gnpolyak.solve.checkpoint import Checkpoint
 from gnpolyak.solve.explaining import explained
+from gnpolyak.solve.fingerprint import fingerprint
 from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown, last_factor
 from gnpolyak.solve.loop import Limits, Run, is_lower
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
+from gnpolyak.solve.resuming import Asked, course_of, taken_up, with_past
 from gnpolyak.solve.starting import goes_by_factors, start
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
@@ -55,6 +59,9 @@ def minimize(
     polish: bool = False,
     callback: Callable[[Result], Any] | None = None,
     progress: bool = False,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_seconds: float = 60.0,
+    resume: Result | None = None,
 ) -> Result:
     """Minimise h(c(x)).
 
@@ -110,11 +117,23 @@ def minimize(
         Called with a `Result` so far (status RUNNING) between chunks; stops the solve by raising StopIteration.
     progress : bool
         Show a progress bar.
+    checkpoint : str or path, optional
+        A file that the solve is kept in. After a crash, a kill or Ctrl-C the same call goes on from there and ends with
+        the bits that it would have ended with; a solve that has ended is read, and not made again. The file of another
+        problem, start or settings is refused, and so is one that was cut short or altered. With larger limits a solve
+        that they had ended goes on.
+    checkpoint_seconds : float
+        How much time may lie between two writes.
+    resume : Result, optional
+        What this problem was solved to before: go on from there, with the settings of that solve, which need not be
+        repeated. `max_calls` and `max_seconds` count from its beginning. After a limit, the result is that of one solve
+        with the larger limit, bit by bit.
 
     Returns
     -------
     Result
-        The best point found, whatever happened. Ctrl-C ends the solve with what it has; twice raises.
+        The best point found, whatever happened. Ctrl-C ends the solve with what it has; twice raises. With a checkpoint
+        SIGTERM does as Ctrl-C.
 
     Raises
     ------
@@ -124,32 +143,42 @@ def minimize(
     require_threads()
     check_problem(problem)
     check_callback(callback)
-    rank, polish, progress = checked_rank(rank), require_flag("polish", polish), require_flag("progress", progress)
-    chosen = as_method(method, cuts)
-    settings = {"tol": tol, "inner": inner, "outer": outer}
-    rule = target_rule(problem, target, lower_bound, strategy, settings)
+    progress = require_flag("progress", progress)
+    asked = Asked(x0, method, bounds, rank, cuts, target, lower_bound, strategy, inner, outer, tol, polish)
+    asked, past = taken_up(asked, resume)
+    file = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
+    rank, polish = checked_rank(asked.rank), require_flag("polish", asked.polish)
+    chosen = as_method(asked.method, asked.cuts)
+    settings = {"tol": asked.tol, "inner": asked.inner, "outer": asked.outer}
+    rule = target_rule(problem, asked.target, asked.lower_bound, asked.strategy, settings)
     limits = Limits(checked_calls(max_calls, rule), checked_seconds(max_seconds))
-    walks = x0 is None and goes_by_factors(problem)
-    grows = x0 is None and rank == "auto" and not walks
-    x0 = start(problem, rank) if x0 is None else x0
-    given, x, dtype = checked_start(problem, chosen, x0, bounds, walks or grows)
+    course = course_of(resume, limits.calls)
+    walks = asked.x0 is None and goes_by_factors(problem)
+    grows = asked.x0 is None and rank == "auto" and not walks
+    x0 = asked.x0 if asked.x0 is not None else start(problem, rank) if past is None else past.start
+    given, x, dtype = checked_start(problem, chosen, x0, asked.bounds, walks or grows)
     convert = arrays.to_jax if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype, compiled=False):
+        if file is not None:
+            settled = {"method": chosen, "rule": rule, "rank": rank, "polish": polish}
+            course = file.course(fingerprint(given, x, asked.x0, settled), limits.calls, course)
         solved = given.whitened() if chosen.assisted else given
         chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
     shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
-    explaining = explained(given, x)
-    with arrays.computing_in(dtype, compiled=False), explaining, shown as report, interruptible() as interrupted:
+    explaining, stopping = explained(given, x), interruptible(terminable=file is not None)
+    with arrays.computing_in(dtype, compiled=False), explaining, shown as report, stopping as interrupted:
         observers = [observer for observer in (foreign.shown_like(x0, callback), report) if observer is not None]
         rule = rule.suited(chosen.breadth)
-        run = Run(solved, given, convert, limits, interrupted, observers, proves=proves(solved, rule, x))
-        res = _walked(run, chosen, rule, x, rank) if walks else _solved(run, chosen, rule, x)
-        if grows:
-            res = grown(run, res, lambda x: _solved(run, chosen, rule, x))
-        if chosen.assisted and not polish:
-            res = least_value(run, rule, res)
-        res = finish(run, rule, res, polish)
-        res = replace(res, x=foreign.like(x0, res.x))
+        proved = proves(solved, rule, x)
+        run = Run(solved, given, convert, limits, interrupted, observers, proves=proved, course=course)
+        with course.kept(run.rows):
+            res = _walked(run, chosen, rule, x, rank) if walks else _solved(run, chosen, rule, x)
+            if grows:
+                res = grown(run, res, lambda x: _solved(run, chosen, rule, x))
+            if chosen.assisted and not polish:
+                res = least_value(run, rule, res)
+            res = finish(run, rule, res, polish)
+        res = replace(with_past(res, asked, x0, course), x=foreign.like(x0, res.x))
         # A method that handed on to another is named with it.
         return res if res.method.startswith(chosen.name) else replace(res, method=f"{chosen.name}: {res.method}")
 

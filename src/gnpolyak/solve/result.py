@@ -80,6 +80,8 @@ class Result(Comparable):
     """What standard errors are computed from, where the solve ended in noise."""
     state: Any = field(default=None, repr=False, compare=False)
     """The loop's last state; in the whitened variable where the measurements were whitened."""
+    past: Any = field(default=None, repr=False, compare=False)
+    """What ``minimize(problem, resume=res)`` goes on from."""
 
     @property
     def success(self) -> bool:

@@ -73,6 +73,26 @@ class OutputFile(click.Path):
         return super().convert(value, param, ctx)
 
 
+CHECKPOINT = (
+    click.option(
+        "--checkpoint",
+        type=OutputFile(),
+        default=None,
+        help="A file to keep the solve in: after a kill or Ctrl-C the same command goes on from there.",
+    ),
+    click.option(
+        "--checkpoint-seconds", type=float, default=60.0, show_default=True, help="Time between two writes of it."
+    ),
+)
+
+
+def checkpoint(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a file to keep its solve in."""
+    for option in reversed(CHECKPOINT):
+        command = option(command)
+    return command
+
+
 class NumberOr(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A number, or one word."""
 

@@ -44,6 +44,7 @@ _SOLVING = (
     ),
     click.option("--max-seconds", type=float, default=None, help="Most seconds."),
     click.option("--polish", is_flag=True, help="Finish on the good measurements, to the limit of the arithmetic."),
+    *options.CHECKPOINT,
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a summary."),
 )
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from gnpolyak.base.arrays import placed
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.solve.certificate import Certificate
@@ -175,7 +175,7 @@ def _alike(template: Any, leaf: Any) -> Any:
         return np.asarray(leaf)
     sharding = getattr(template, "sharding", None)
     several = sharding is not None and len(sharding.device_set) > 1
-    return jax.device_put(leaf, sharding) if several else jnp.asarray(leaf)
+    return jax.device_put(leaf, sharding) if several else placed(leaf)
 
 
 def another(what: str) -> InputError:

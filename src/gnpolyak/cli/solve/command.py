@@ -14,7 +14,7 @@ import click
 
 import gnpolyak as gnp
 from gnpolyak.base.files import require_writable
-from gnpolyak.cli import ending, terminal
+from gnpolyak.cli import ending, options, terminal
 from gnpolyak.cli.options import Refused, reason
 from gnpolyak.cli.solve import page
 from gnpolyak.cli.solve.answer import Answer
@@ -61,10 +61,9 @@ class _Solve(click.Command):
 @click.option("--rank", type=_Rank(), default=None, help="Number of factors; 2,3,2 for tucker.  [default: found]")
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder to write to.  [default: the file's]")
 @click.option("--max-seconds", type=float, default=None, help="Most seconds.")
+@options.checkpoint
 @click.option("--example", "wanted", type=_Choice(list(KINDS)), metavar="KIND", default=None, help=_EXAMPLE_HELP)
-def solve(
-    file: Path | None, kind: str | None, rank: Any, out: Path | None, max_seconds: float | None, wanted: str | None
-) -> None:
+def solve(file: Path | None, kind: str | None, rank: Any, out: Path | None, wanted: str | None, **solving: Any) -> None:
     """Solve the problem that is in FILE, a .npz, .npy, .csv or .parquet file of numbers.
 
     Says what it understood, solves, prints three lines, and writes NAME.answer.npz (the solution, the residuals and
@@ -74,7 +73,7 @@ def solve(
 
     The kind is guessed from the names and shapes of the arrays, unless --kind says it, or a word in the file itself:
     numpy.savez("data.npz", kind="tucker", T=T). In a .csv or .parquet file the columns are the arrays, or all of
-    them together one matrix. Nothing in a file is ever executed.
+    them together one matrix. Nothing in a file is ever executed. With --checkpoint a long solve goes on after a kill.
 
     \b
     Examples:
@@ -94,7 +93,7 @@ def solve(
         targets = _targets(file, out)
         understood = from_file(file, kind)
         click.echo(understood.description, err=True)
-        _finish(_solved(understood, rank, max_seconds), file, targets)
+        _finish(_solved(understood, rank, **solving), file, targets)
     except gnp.InputError as error:
         _fail(str(error))
     except MemoryError:
@@ -149,7 +148,7 @@ def _is_answer(path: Path) -> bool:
         return False
 
 
-def _solved(understood: Understood, rank: Any, max_seconds: float | None) -> Answer:
+def _solved(understood: Understood, rank: Any, **solving: Any) -> Answer:
     kind = KINDS[understood.kind]
     if rank is not None and kind.rank is None:
         _fail(f"{understood.kind} has no rank to choose: leave out --rank")
@@ -159,8 +158,8 @@ def _solved(understood: Understood, rank: Any, max_seconds: float | None) -> Ans
             understood.problem,
             understood.built.x0,
             rank=stated if understood.built.x0 is None else "auto",
-            max_seconds=max_seconds,
             progress=terminal.is_watched(),
+            **solving,
         )
     return Answer(understood, res)
 

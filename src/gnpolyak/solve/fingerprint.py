@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import partial
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import jax
@@ -27,7 +28,7 @@ def fingerprint(problem: Composite, x: Tree, x0: Tree, settings: dict[str, Any])
     The problem by what it computes and by all of its numbers, at variables like x; x0 as it was given, if it was.
     """
     return {
-        "problem": _digest(problem.label, _program(problem, x), *_numbers(problem), *_numbers(x, shapes=True)),
+        "problem": _digest(problem.label, _program(problem, x), *_numbers(problem), *_seen(problem, x)),
         "x0": "from the data" if x0 is None else _digest(*_numbers(x)),
         "settings": _digest(*(part for value in settings.values() for part in _setting(value))),
         # Another version may have other states, and other words for what is computed.
@@ -55,19 +56,18 @@ def _program(problem: Composite, x: Tree) -> str:
     return _ADDRESS.sub("", str(jax.make_jaxpr(computed)(problem, x).jaxpr))
 
 
-def _numbers(tree: Any, shapes: bool = False) -> list[Any]:
+def _numbers(tree: Any) -> list[Any]:
     parts: list[Any] = []
     for leaf in jax.tree.leaves(tree, is_leaf=lambda node: isinstance(node, NumpyMap)):
-        parts += _of_host(leaf.host) if isinstance(leaf, NumpyMap) else _of_array(leaf, shapes)
+        parts += _of_host(leaf.host) if isinstance(leaf, NumpyMap) else _of_array(leaf)
     return parts
 
 
-def _of_array(leaf: Any, shape_alone: bool = False) -> list[Any]:
+def _of_array(leaf: Any) -> list[Any]:
     array = np.asarray(leaf)
     if array.dtype.kind == "O":
         return [type(leaf).__name__]
-    words = f"{array.dtype.str} {array.shape}"
-    return [words] if shape_alone else [words, np.ascontiguousarray(array).reshape(-1).view(np.uint8).data]
+    return [f"{array.dtype.str} {array.shape}", np.ascontiguousarray(array).reshape(-1).view(np.uint8).data]
 
 
 def _setting(value: Any) -> list[Any]:
@@ -77,29 +77,32 @@ def _setting(value: Any) -> list[Any]:
 
 def _of_host(host: Host) -> list[Any]:
     """A function in plain Python: its code, and the numbers that it was given or has captured."""
-    functions = [part for each in (host.function, host.derivative) for part in _of_object(each)]
-    return [*functions, *_of_object(host.args)]
+    functions = [part for each in (host.function, host.derivative) if each is not None for part in _of_function(each)]
+    return [*functions, *(part for leaf in jax.tree.leaves(host.args) for part in _of_argument(leaf))]
 
 
-def _of_object(value: Any) -> list[Any]:
-    """What can be told of any object: the numbers in it, the code of a function and what that has captured."""
-    parts: list[Any] = []
-    for leaf in jax.tree.leaves(value):
-        parts += _of_function(leaf) if callable(leaf) else _of_array(leaf)
-    return parts
+def _of_argument(leaf: Any) -> list[Any]:
+    return _of_function(leaf) if callable(leaf) else _of_array(leaf)
 
 
 def _of_function(function: Any) -> list[Any]:
     if isinstance(function, partial):
-        return [*_of_function(function.func), *_of_object((function.args, function.keywords))]
-    code = getattr(function, "__code__", None)
-    if code is None:
-        # An object that can be called: its class's code, and the numbers that it holds.
-        code = getattr(type(function).__call__, "__code__", None)
-        held = [each for each in getattr(function, "__dict__", {}).values() if not callable(each)]
-        return [type(function).__qualname__, *_of_code(code), *_of_object(held)]
-    cells = function.__closure__ or ()
-    return [*_of_code(code), *_of_object(function.__defaults__), *(part for c in cells for part in _captured(c))]
+        given = jax.tree.leaves((function.args, function.keywords))
+        return [*_of_function(function.func), *(part for leaf in given for part in _of_argument(leaf))]
+    if not isinstance(function, FunctionType):
+        # An object that can be called, or a method of one: the code, and the arrays that the object holds.
+        owner, code = getattr(function, "__self__", function), getattr(function, "__code__", None)
+        held = getattr(owner, "__dict__", {}).values()
+        code = code or getattr(type(function).__call__, "__code__", None)
+        return [type(owner).__qualname__, *_of_code(code), *_lasting(held)]
+    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+    return [*_of_code(function.__code__), *_lasting([*(function.__defaults__ or ()), *cells])]
+
+
+def _lasting(values: Iterable[Any]) -> list[Any]:
+    """Of what a function has captured, the arrays and numbers: a list may be one that it writes to."""
+    kinds = (np.ndarray, np.generic, jax.Array, int, float, complex, str, bytes)
+    return [part for value in values if isinstance(value, kinds) for part in _of_array(value)]
 
 
 def _of_code(code: Any) -> list[Any]:
@@ -107,14 +110,15 @@ def _of_code(code: Any) -> list[Any]:
     if code is None:
         return []
     inner = [each for each in code.co_consts if isinstance(each, CodeType)]
-    plain = repr([each for each in code.co_consts if not isinstance(each, CodeType)])
-    return [code.co_code, _ADDRESS.sub("", plain), repr(code.co_names), *(part for c in inner for part in _of_code(c))]
+    # A set has no order that would be the same elsewhere.
+    plain = [sorted(map(repr, each)) if isinstance(each, frozenset) else each for each in code.co_consts]
+    words = repr([each for each in plain if not isinstance(each, CodeType)])
+    return [code.co_code, words, repr(code.co_names), *(part for each in inner for part in _of_code(each))]
 
 
-def _captured(cell: Any) -> list[Any]:
-    try:
-        value = cell.cell_contents
-    except ValueError:
-        return ["empty"]
-    # A function that has captured itself would have no end.
-    return [part for leaf in jax.tree.leaves(value) if not callable(leaf) for part in _of_array(leaf)]
+def _seen(problem: Composite, x: Tree) -> list[Any]:
+    """What a function in plain Python returns at x, to the digits that any machine agrees on: it may read anything."""
+    if not isinstance(problem.map, NumpyMap):
+        return []
+    flat = np.concatenate([np.ravel(np.asarray(leaf, np.float64)) for leaf in jax.tree.leaves(x)])
+    return _of_array(problem.map.host.values(flat).astype(np.float32))

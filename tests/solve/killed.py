@@ -1,8 +1,8 @@
 """Solves in processes of their own that are killed at random moments, and the bits that they end with.
 
 Run as a program it is a parent that has imported the library and forks a child for each solve, before JAX has begun to
-compute: ``killed.py CASE FILE DELAY...`` prints a line for each delay, and the digest of the end when nobody kills, for
-the delay 0. A delay counts from the second chunk on, or for ``start0.5`` from where `minimize` is called.
+compute: ``killed.py CASE FILE DELAY...`` prints a line for each child, and the digest of the end of one that nobody
+kills, as for the delay 0. A delay counts from the second chunk on, or for ``start0.5`` from where `minimize` is called.
 """
 
 import hashlib
@@ -93,11 +93,19 @@ def _slowly(observe, killer, begin):
     return slow
 
 
+def _ran(case, path, delay):
+    """Whether a solve in a child was killed; what it left is told."""
+    child = os.fork()
+    if child == 0:
+        _child(case, path, delay)
+    ended = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    size = os.path.getsize(path) if os.path.exists(path) else 0
+    print(f"killed {ended} with {size} bytes on file", flush=True)
+    return ended
+
+
 if __name__ == "__main__":
     for delay in sys.argv[3:]:
-        child = os.fork()
-        if child == 0:
-            _child(sys.argv[1], sys.argv[2], delay)
-        ended = os.waitpid(child, 0)[1]
-        size = os.path.getsize(sys.argv[2]) if os.path.exists(sys.argv[2]) else 0
-        print(f"killed {os.WIFSIGNALED(ended)} with {size} bytes on file", flush=True)
+        while not _ran(*sys.argv[1:3], delay) and delay != "0":
+            # It was quicker than its killer: from the beginning, so that there are as many kills as delays.
+            os.unlink(sys.argv[2])

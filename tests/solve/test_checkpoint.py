@@ -43,11 +43,12 @@ def whole(tmp_path_factory):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments_it_ends_with_the_same_bits(tmp_path):
-    delays = np.random.default_rng().uniform(0.0, 0.25, 2)
-    *told, end, _ = killed("curve", tmp_path / "run.ckpt", [f"{delay:.4f}" for delay in delays])
-    assert [line.split(" with ")[0] for line in told] == ["killed True"] * 2, delays
-    assert "with 0 bytes" not in told[-1]
-    assert end == bits(solve("curve")), delays
+    delays = np.random.default_rng().uniform(0.0, 0.1, 2)
+    told = killed("curve", tmp_path / "run.ckpt", [f"{delay:.4f}" for delay in delays])
+    kills = [line for line in told if line.startswith("killed True")]
+    assert len(kills) == 2
+    assert not any("with 0 bytes" in line for line in kills)
+    assert {line for line in told if " " not in line} == {bits(solve("curve"))}, delays
 
 
 def test_a_solve_that_has_ended_is_read_and_not_made_again(tmp_path):

@@ -12,7 +12,7 @@ KILLS = 20
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize(("case", "longest"), [("curve", 0.1), ("sensing", 0.2), ("completion", 0.2)])
+@pytest.mark.parametrize(("case", "longest"), [("curve", 0.05), ("sensing", 0.15), ("completion", 0.15)])
 def test_killed_at_twenty_random_moments_it_ends_with_the_same_bits(tmp_path, case, longest):
     """Most of them after the second chunk of each process; some while it starts, reads the file or compiles."""
     rng = np.random.default_rng()
@@ -20,10 +20,8 @@ def test_killed_at_twenty_random_moments_it_ends_with_the_same_bits(tmp_path, ca
     early = [f"start{delay:.4f}" for delay in rng.uniform(0.0, 10 * longest, 5)]
     delays = [str(each) for each in rng.permutation([*late, *early])]
     told = killed(case, tmp_path / "run.ckpt", delays)
-    kills = [line for line in told if line.startswith("killed True")]
-    print(
-        case, f"killed {len(kills)} times of {KILLS}:", ", ".join(line.split()[3] for line in told if " with " in line)
-    )
-    ends = {line for line in told if " " not in line}
-    assert ends == {bits(solve(case))}, delays
-    assert len(kills) >= KILLS / 2
+    sizes = [line.split()[3] for line in told if line.startswith("killed True")]
+    ends = [line for line in told if " " not in line]
+    print(f"{case}: {len(sizes)} kills, with {', '.join(sizes)} bytes on file; {len(ends)} ends")
+    assert set(ends) == {bits(solve(case))}, delays
+    assert len(sizes) == KILLS

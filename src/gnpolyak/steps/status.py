@@ -29,7 +29,7 @@ class Status(enum.IntEnum):
     BELOW_TARGET = 9
     """The target or bound that was given is refuted by a smaller value."""
     INTERRUPTED = 10
-    """Ctrl-C ended the solve."""
+    """Ctrl-C ended the solve, or SIGTERM one that has a checkpoint."""
     STOPPED_BY_CALLBACK = 11
     """The callback ended the solve."""
     NOT_SHARP = 12
@@ -74,7 +74,7 @@ _ADVICE = {
         "The call limit came first. If the gap was still falling, raise max_calls (or inner and outer); if it had "
         "levelled off, the target may lie below the true optimum: pass it as lower_bound instead."
     ),
-    Status.TIME_LIMIT: "The time limit came first. Raise max_seconds, or go on from res.x.",
+    Status.TIME_LIMIT: "The time limit came first. Raise max_seconds, or go on with resume=res.",
     Status.STALLED: (
         "The arithmetic cannot resolve a smaller gap, or no step finds one. Loosen tol, or use float64 data if these "
         "are float32."
@@ -104,6 +104,6 @@ _ADVICE = {
         "only some of them, or when the rank is too small to fit them. The point is a robust fit all the same; its "
         "value can fall by a small fraction at most."
     ),
-    Status.INTERRUPTED: "Interrupted from the keyboard; the best point so far is returned. Go on from res.x.",
+    Status.INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM; the best point so far is returned. Go on with resume=res.",
     Status.STOPPED_BY_CALLBACK: "The callback raised StopIteration; the best point so far is returned.",
 }

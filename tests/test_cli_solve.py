@@ -192,3 +192,18 @@ try:
 finally:
     print("ended after", time.perf_counter() - sent[0], file=sys.stderr)
 """
+
+
+def test_a_solve_is_kept_in_a_file_and_that_of_another_refused():
+    example("regression", Path("data.npz"))
+    first = invoke("data.npz", "--checkpoint", "run.ckpt")
+    kept, answer = Path("run.ckpt").read_bytes(), Path("data.answer.npz").read_bytes()
+    again = invoke("data.npz", "--checkpoint", "run.ckpt", "--checkpoint-seconds", 0)
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    # The same calls and the same seconds: nothing was solved a second time.
+    assert again.output == first.output
+    assert Path("data.answer.npz").read_bytes() == answer
+    ran = CliRunner().invoke(main, ["run", "regression", "--seed", "1", "--checkpoint", "run.ckpt"])
+    assert ran.exit_code == 2
+    assert "the problem" in ran.output
+    assert Path("run.ckpt").read_bytes() == kept

@@ -15,6 +15,7 @@ import numpy as np
 
 from gnpolyak.base import container
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.files import require_writable
 from gnpolyak.base.numbers import is_real
 from gnpolyak.solve.certificate import Certificate
 from gnpolyak.solve.course import Course, Mark, Proof, Record, Stage
@@ -98,9 +99,11 @@ def _checked_path(path: Any) -> Path:
             advice="pass a name such as 'run.ckpt', or leave checkpoint out",
         )
     found = Path(path)
-    if not found.parent.is_dir() or not os.access(found.parent, os.W_OK) or (found.exists() and not found.is_file()):
-        advice = "make the folder first, or name a file in another one"
-        raise _refused(found, "a folder that exists and can be written to, and no folder of that name in it", advice)
+    try:
+        require_writable(found)
+    except OSError as error:
+        reason = f"a place to write it: {error.strerror or error}"
+        raise _refused(found, reason, "make the folder first, or name another file") from error
     return found
 
 

@@ -36,6 +36,7 @@ DISTANCE = Capability("distance", "‖c(x) − c(y)‖ and ⟨c(x), c(y)⟩")
 GRAM_PINV = Capability("gram_pinv", "(JᵀJ + λI)†g in closed form")
 RIGHT_GRAM = Capability("right_gram", "the matrix XᵀX of ScaledSM's metric Z ↦ Z (XᵀX)")
 POWER_FORMS = Capability("power_forms", "⟨c(x), p^⊗n⟩ for rows p, without forming c(x)")
+INTENSITIES = Capability("intensities", "Σⱼ |(Bxⱼ)ᵢ|² for a linear transform B of x's columns, without forming c(x)")
 BILINEAR_FORMS = Capability("bilinear_forms", "pᵀ c(x) q for rows p and q, without forming c(x)")
 RESIDUALS = Capability(
     "residuals", "what the data leave of the measurements, entry by entry, of which the penalty is the sum of sizes"

@@ -22,6 +22,7 @@ from gnpolyak.problem.capabilities import (
     GRAM,
     GRAM_PINV,
     IMAGE,
+    INTENSITIES,
     POWER_FORMS,
     RIGHT_GRAM,
     Capability,
@@ -111,6 +112,15 @@ class Map(Part):
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:
         """The values ⟨c(x), p^⊗n⟩ for each row p, and the pullback of a vector of their weights to x."""
         raise self.lacking(POWER_FORMS)
+
+    def intensities(
+        self, x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
+    ) -> tuple[Array, Callable[[Array], Array]]:
+        """The values Σⱼ |Bxⱼ|² for a transform B of the columns of x, and the pullback of their weights to x.
+
+        `forward` gives Bxⱼ along a first axis, one entry a column, and `adjoint` takes arrays like that back by Bᴴ.
+        """
+        raise self.lacking(INTENSITIES)
 
     def bilinear_forms(self, x: Tree, left: Array, right: Array) -> tuple[Array, Callable[[Array], Tree]]:
         """The values pᵀ c(x) q for each row p of `left` and q of `right`, and the pullback of their weights to x."""

@@ -13,7 +13,7 @@ from jax import Array
 from gnpolyak.base.errors import InputError
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
-from gnpolyak.problem.maps.reductions import matrix_pinv
+from gnpolyak.problem.maps.reductions import intensities, matrix_pinv
 
 
 class Hermitian(Map):
@@ -41,7 +41,7 @@ class Hermitian(Map):
     @property
     def offers(self) -> frozenset[can.Capability]:
         first = {can.IMAGE, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV}
-        return frozenset(first | {can.POWER_FORMS, can.GAUGE, can.RIGHT_GRAM})
+        return frozenset(first | {can.POWER_FORMS, can.INTENSITIES, can.GAUGE, can.RIGHT_GRAM})
 
     def check(self, x: Array) -> None:
         leaves = jax.tree.leaves(x)
@@ -81,6 +81,11 @@ class Hermitian(Map):
             return _adjoint((2 * weights[:, None] * jnp.conj(products)).T @ rows)
 
         return jnp.sum(jnp.square(products.real) + jnp.square(products.imag), axis=1), pullback
+
+    def intensities(
+        self, x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
+    ) -> tuple[Array, Callable[[Array], Array]]:
+        return intensities(x, forward, adjoint)
 
     def inner(self, x: Array, y: Array) -> Array:
         """⟨c(x), c(y)⟩ = ‖XᴴY‖², at a cost of O(d r²)."""

@@ -5,6 +5,8 @@ JᵀJ Z = n(n−1) X (E ⊙ ZᵀX) + n Z D with S = XᵀX, E = S^⊙(n−2), D =
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -25,6 +27,19 @@ def column_powers(n: int, x: Array) -> Array:
     for _ in range(n - 1):
         tensor = tensor[..., None, :] * x
     return tensor
+
+
+def intensities(
+    x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
+) -> tuple[Array, Callable[[Array], Array]]:
+    """Σⱼ |Bxⱼ|² and its pullback v ↦ 2Bᴴ(v ⊙ Bx), of which a real x can follow the real part."""
+    products = forward(x)
+
+    def pullback(weights: Array) -> Array:
+        back = adjoint(2 * weights * products)
+        return back if jnp.iscomplexobj(x) else back.real
+
+    return jnp.sum(jnp.square(products.real) + jnp.square(products.imag), axis=0), pullback
 
 
 def matrix_pinv(x: Array, g: Array, damping: Array | float) -> Array:

@@ -15,7 +15,7 @@ from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
-from gnpolyak.problem.maps.reductions import column_powers, matrix_pinv, tensor_pinv
+from gnpolyak.problem.maps.reductions import column_powers, intensities, matrix_pinv, tensor_pinv
 
 
 class SymmetricCP(Map):
@@ -59,7 +59,7 @@ class SymmetricCP(Map):
     @property
     def offers(self) -> frozenset[can.Capability]:
         always = {can.IMAGE, can.GRAM, can.CURVATURE, can.DISTANCE, can.GRAM_PINV, can.POWER_FORMS, can.GAUGE}
-        return frozenset(always | {can.RIGHT_GRAM} if self.n == 2 else always)
+        return frozenset(always | {can.RIGHT_GRAM, can.INTENSITIES} if self.n == 2 else always)
 
     @property
     def label(self) -> str:
@@ -112,6 +112,13 @@ class SymmetricCP(Map):
             return rows.T @ (self.n * weights[:, None] * products ** (self.n - 1))
 
         return jnp.sum(products**self.n, axis=1), pullback
+
+    def intensities(
+        self, x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
+    ) -> tuple[Array, Callable[[Array], Array]]:
+        if self.n != 2:
+            raise self.lacking(can.INTENSITIES)
+        return intensities(x, forward, adjoint)
 
     def gauge(self, x: Array, rng: np.random.Generator) -> Array:
         r = x.shape[1]

@@ -3,6 +3,7 @@
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.sensing.base import Sensing
 from gnpolyak.problem.sensing.bilinear import BilinearSensing
+from gnpolyak.problem.sensing.coded import CodedSensing, FourierSensing, HadamardSensing
 from gnpolyak.problem.sensing.entries import Entries
 from gnpolyak.problem.sensing.identity import Identity
 from gnpolyak.problem.sensing.linear import LinearSensing
@@ -11,13 +12,18 @@ from gnpolyak.problem.sensing.pauli import PauliSensing
 from gnpolyak.problem.sensing.power import PowerSensing, Whitened
 
 SENSING: Table[type[Sensing]] = Table(
-    "measurements", Identity, Entries, LinearSensing, BilinearSensing, Parts, PowerSensing, Whitened, PauliSensing
+    "measurements",
+    *(Identity, Entries, LinearSensing, BilinearSensing, Parts),
+    *(PowerSensing, Whitened, PauliSensing, FourierSensing, HadamardSensing),
 )
 
 __all__ = [
     "SENSING",
     "BilinearSensing",
+    "CodedSensing",
     "Entries",
+    "FourierSensing",
+    "HadamardSensing",
     "Identity",
     "LinearSensing",
     "Parts",

@@ -2,6 +2,7 @@
 
 from gnpolyak.starts import bilinear, low_rank
 from gnpolyak.starts.amplitudes import from_amplitudes
+from gnpolyak.starts.coded import coded
 from gnpolyak.starts.hadamard import hadamard
 from gnpolyak.starts.linear import linear_model, origin
 from gnpolyak.starts.near import near
@@ -18,6 +19,7 @@ __all__ = [
     "STARTS",
     "WeakStartWarning",
     "bilinear",
+    "coded",
     "cp",
     "estimate_rank",
     "from_amplitudes",

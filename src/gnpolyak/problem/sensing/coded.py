@@ -18,9 +18,10 @@ from gnpolyak.problem.capabilities import INTENSITIES, Capability
 from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
 
-# Moduli of codes that are drawn, four of the first to one of the second. Their fourth moment is twice the square of
-# their second, as that of Gaussian numbers is: codes of one modulus cannot tell one bright point from another.
-_MODULI = (2, 5)
+# Codes that are drawn have moduli between these, whole numbers of a byte, as often in one octave as in another. Their
+# fourth moment is then twice the square of their second, as that of complex Gaussian numbers is, and no entry of the
+# signal is left in the dark. Codes of one modulus could not tell one bright point from another.
+_MODULI = 18, 122
 
 
 class CodedSensing(Sensing):
@@ -48,7 +49,7 @@ class CodedSensing(Sensing):
 
     @classmethod
     def drawn(cls, shape: int | tuple[int, ...], patterns: int = 12, *, seed: int = 0) -> Self:
-        """Patterns with random codes of moduli 2 and 5, four of the former to one of the latter, and random turns.
+        """Patterns with random codes: whole numbers with moduli from 18 to 122, and signs or quarter turns.
 
         Parameters
         ----------
@@ -220,7 +221,8 @@ class HadamardSensing(CodedSensing):
 
 
 def _moduli(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    return np.where(rng.random(shape, np.float32) < 0.2, *reversed(_MODULI)).astype(np.float32)
+    least, most = _MODULI
+    return np.rint(least * (most / least) ** rng.random(shape, np.float32))
 
 
 def _parts(codes: Array) -> list[Array]:

@@ -110,7 +110,7 @@ class _Coded:
         """The small matrix T for which VTVᴴ explains the data best in the l1 sense, begun from known residuals."""
         wanted = _FOR_EACH * basis.shape[1] ** 2
         kept = rng.choice(self.b.size, min(wanted, self.b.size), replace=False)
-        columns = [_some(self.sensing, jnp.asarray(v)[:, None], jnp.asarray(kept)) for v in basis.T]
+        columns = [np.asarray(_some(self.sensing, jnp.asarray(v)[:, None], kept)).astype(complex) for v in basis.T]
         fitted = core.fit_hermitian(np.column_stack(columns), None, self.b.ravel()[kept], residual.ravel()[kept])
         return fitted if np.iscomplexobj(basis) else fitted.real
 
@@ -120,7 +120,7 @@ def _moment(sensing: CodedSensing, w: Array, z: Array) -> Array:
     """(1/m) Σ wᵢ (p̄ᵢpᵢᵀ − E p̄pᵀ) z, the expectation being over all rows."""
     back = sensing.adjoint(w * sensing.forward(z)) / w.size
     back = back if jnp.iscomplexobj(z) else back.real
-    return back - jnp.mean(w) * sensing.energy.astype(back.dtype)[:, None] * z
+    return back - jnp.mean(w) * sensing.energy(z)[:, None] * z
 
 
 @eqx.filter_jit
@@ -130,8 +130,8 @@ def _residual(c: Map, sensing: CodedSensing, b: Array, x: Array) -> tuple[Array,
 
 
 @eqx.filter_jit
-def _some(sensing: CodedSensing, z: Array, kept: Array) -> Array:
-    return sensing.forward(z).ravel()[kept].astype(complex)
+def _some(sensing: CodedSensing, z: Array, kept: np.ndarray) -> Array:
+    return sensing.forward(z).ravel()[kept]
 
 
 def _measured(problem: Any) -> tuple[_Coded, np.dtype]:
@@ -148,6 +148,8 @@ def _measured(problem: Any) -> tuple[_Coded, np.dtype]:
             missing="a known way from the data of this problem to a start",
             advice="pass x0, a point of your own to start from",
         )
+    dtype = arrays.working_dtype(problem)
+    problem = problem.cast(dtype)
     b: np.ndarray = np.asarray(problem.penalty.b, np.float64)
     shape = problem.sensing.codes[0].shape
     problem.penalty.check(shape)
@@ -158,7 +160,7 @@ def _measured(problem: Any) -> tuple[_Coded, np.dtype]:
             missing="a signal: with most data zero, x = 0 already explains them",
             advice="check how b was filled, or pass an x0 of your own",
         )
-    return _Coded(problem.map, problem.sensing, b.reshape(shape)), arrays.working_dtype(problem)
+    return _Coded(problem.map, problem.sensing, b), dtype
 
 
 def _checked_rank(rank: Any, d: int) -> int:

@@ -121,10 +121,10 @@ class CodedSensing(Sensing):
         parts = [part.astype(like.real.dtype) for part in self.codes]
         return parts[0] if len(parts) == 1 else lax.complex(*parts)
 
-    @property
-    def energy(self) -> Array:
-        """The mean over the patterns of |code|², for each entry of the signal: the diagonal of Σ p̄ᵢpᵢᵀ over m."""
-        return sum(jnp.mean(jnp.square(part.astype(float)), axis=0) for part in self.codes).ravel()  # type: ignore[union-attr]
+    def energy(self, like: Array) -> Array:
+        """The mean over the patterns of |code|² for each entry of the signal, the diagonal of Σ p̄ᵢpᵢᵀ/m."""
+        codes = self._codes(like)
+        return jnp.mean(jnp.square(codes.real) + jnp.square(codes.imag), axis=0).ravel()
 
     def measure(self, c: Map, x: Array) -> tuple[Array, Callable[[Array], Array]]:
         return c.intensities(x, self.forward, self.adjoint)

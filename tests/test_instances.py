@@ -1,6 +1,7 @@
 import jax
 import numpy as np
 import pytest
+import scipy.linalg
 
 import gnpolyak as gnp
 
@@ -167,6 +168,26 @@ def test_phase_retrieval_measures_squares(is_complex):
     assert np.iscomplexobj(case.x0) == is_complex
     assert np.linalg.norm(case.x0 - case.truth) == pytest.approx(0.1)
     assert case.recovery_error(-case.truth) < 1e-14
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize(("transform", "matrix"), [("fourier", scipy.linalg.dft), ("hadamard", scipy.linalg.hadamard)])
+def test_phase_retrieval_measures_coded_patterns(transform, matrix, is_complex):
+    settings = {"transform": transform, "shape": (2, 4), "patterns": 50, "complex": is_complex}
+    case = gnp.instances.phase_retrieval(**settings, p_fail=0.2, seed=3)
+    assert {key: case.settings[key] for key in settings} == settings
+    codes, b = [np.asarray(part, float) for part in case.problem.sensing.codes], np.asarray(case.problem.penalty.b)
+    code = codes[0] if len(codes) == 1 else codes[0] + 1j * codes[1]
+    turned = code.reshape(50, 8) * case.truth[:, 0] @ np.kron(matrix(2), matrix(4)).T
+    residual = b.reshape(50, 8) - np.abs(turned) ** 2
+    assert 0.1 < np.mean(np.abs(residual) > 1e-6) < 0.3
+    assert case.target == pytest.approx(np.abs(residual).sum())
+    assert case.truth.shape == case.x0.shape == (8, 1)
+    assert np.iscomplexobj(case.truth) == is_complex
+    assert gnp.instances.phase_retrieval(d=16, transform=transform).problem.sensing.shape == (16,)
+    for wrong in ({"transform": "radon"}, {"shape": (0,)}, {"patterns": 0}, {"m": 9}):
+        with pytest.raises(gnp.InputError, match="help"):
+            gnp.instances.phase_retrieval(**{"transform": transform, **wrong})
 
 
 def test_quantum_tomography_measures_a_state():

@@ -6,23 +6,22 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-# Bits that one pass transforms, by a product with a Hadamard matrix of that order: a pass over the numbers costs more
-# than the 2⁵ multiplications of each, and a butterfly is a pass for every bit.
-_BITS = 5
+# The most bits that one pass transforms, by products with a Hadamard matrix of order 2⁴: a pass over the numbers costs
+# more than 16 multiplications of each, and a butterfly is a pass for every bit.
+_BITS = 4
 
 
 def walsh_hadamard(z: Array) -> Array:
     """Σₐ (−1)^(a·b) z[..., a] for all b, over the last axis, whose length is a power of two; its own adjoint."""
     if jnp.iscomplexobj(z):
         return lax.complex(walsh_hadamard(z.real), walsh_hadamard(z.imag))
-    bits, shape = z.shape[-1].bit_length() - 1, z.shape
+    shape, bits = z.shape, z.shape[-1].bit_length() - 1
     while bits > 0:
         some = min(bits, _BITS)
-        # The last bits are transformed and become the first, so that after all passes each is back in its place.
-        rows = z.reshape(*shape[:-1], -1, 2**some)
-        z = jnp.einsum("...ab,bc->...ca", rows, hadamard_matrix(some, z.dtype)).reshape(shape)
         bits -= some
-    return z
+        # Some bits, between those that were transformed and the 2^bits numbers of those that are still to be.
+        z = jnp.einsum("ba,iaj->ibj", hadamard_matrix(some, z.dtype), z.reshape(-1, 2**some, 2**bits))
+    return z.reshape(shape)
 
 
 def hadamard_matrix(bits: int, dtype: np.dtype) -> Array:

@@ -13,6 +13,7 @@ from jax import Array
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole
+from gnpolyak.base.transforms import hadamard_matrix
 from gnpolyak.problem.maps import Hermitian, Map
 from gnpolyak.problem.sensing.base import Sensing
 
@@ -82,7 +83,7 @@ class PauliSensing(Sensing):
 
     def _transformed(self, rows: Array) -> Array:
         """Σₐ (−1)^(z·a) rows[:, a] for all z."""
-        high, low = (_hadamard(q, rows.dtype) for q in (self.qubits // 2, self.qubits - self.qubits // 2))
+        high, low = (hadamard_matrix(q, rows.dtype) for q in (self.qubits // 2, self.qubits - self.qubits // 2))
         split = rows.reshape(len(rows), len(high), len(low))
         return jnp.einsum("xab,ac,bd->xcd", split, high, low).reshape(rows.shape)
 
@@ -125,12 +126,6 @@ def _parsed(qubits: int, string: Any) -> tuple[int, int]:
         )
     bits = ["".join("01"[letter in kind] for letter in string) for kind in (_FLIPS, _SIGNS)]
     return int(bits[0], 2), int(bits[1], 2)
-
-
-def _hadamard(qubits: int, dtype: Any) -> Array:
-    """The matrix (−1)^(a·b)."""
-    every = np.arange(2**qubits)
-    return jnp.asarray(1 - 2 * (np.bitwise_count(every & every[:, None]) % 2).astype(np.int8), dtype)
 
 
 def _refused(given: str, needed: str, missing: str) -> InputError:

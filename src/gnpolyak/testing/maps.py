@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +11,7 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import GAUGE, GRAM_PINV, IMAGE, POWER_FORMS, RIGHT_GRAM
+from gnpolyak.problem.capabilities import GAUGE, GRAM_PINV, IMAGE, INTENSITIES, POWER_FORMS, RIGHT_GRAM
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.problem.maps import Map
 from gnpolyak.problem.penalties import L1
@@ -59,6 +61,8 @@ def check_map(c: Map, x: Tree, *, seed: int = 0) -> dict[str, float]:
             _right_gram(figures, c, point, rng)
         if POWER_FORMS in c.offers:
             _power_forms(figures, c, point, rng)
+        if INTENSITIES in c.offers:
+            _intensities(figures, c, point, rng)
         if GAUGE in c.offers:
             _gauge(figures, c, point, rng)
         _steps(figures, c, point, dense, rng)
@@ -167,6 +171,25 @@ def _power_forms(figures: Figures, c: Map, x: Array, rng: np.random.Generator) -
     values, pulled, dense = _formed(c, x, jnp.asarray(rows), jnp.asarray(weights))
     figures.compare("power_forms", values, np.array(expected))
     figures.compare("power_forms, pullback", vector(pulled), np.asarray(dense).T @ weights)
+
+
+@jax.jit
+def _lit(c: Map, x: Array, rows: Array, weights: Array) -> tuple[Array, Array, Array]:
+    def measured(y: Array) -> tuple[Array, Callable[[Array], Array]]:
+        return c.intensities(y, lambda z: (rows @ z).T, lambda v: jnp.conj(rows).T @ v.T)
+
+    values, pullback = measured(x)
+    return values, pullback(weights), jacobian(lambda y: measured(y)[0], x)
+
+
+def _intensities(figures: Figures, c: Map, x: Array, rng: np.random.Generator) -> None:
+    """The diagonal of BMBᴴ, for a complex B whatever the variable is."""
+    rows = np.asarray(drawn(jnp.zeros((5, x.shape[0]), complex), rng))
+    weights = rng.standard_normal(5)
+    values, pulled, dense = _lit(c, x, jnp.asarray(rows), jnp.asarray(weights))
+    expected = np.einsum("ia,ab,ib->i", rows, np.asarray(_image(c, x)), rows.conj()).real
+    figures.compare("intensities", values, expected)
+    figures.compare("intensities, pullback", vector(pulled), np.asarray(dense).T @ weights)
 
 
 def _gauge(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:

@@ -67,3 +67,16 @@ def test_what_has_no_start_is_named():
     with pytest.raises(gnp.InputError, match="seed"):
         gnp.starts.coded(problem, seed=-1)
     assert case.settings["shape"] == (16, 16)
+
+
+def test_codes_that_light_some_entries_more_than_others():
+    rng = np.random.default_rng(3)
+    case = gnp.instances.phase_retrieval(transform="fourier", d=256, p_fail=0.0)
+    lit = np.asarray(case.problem.sensing.codes[0], float) + 1j * np.asarray(case.problem.sensing.codes[1], float)
+    sensing = gnp.FourierSensing(lit * np.where(np.arange(256) < 16, 8.0, 1.0))
+    truth = rng.standard_normal((256, 1)) * np.where(np.arange(256) < 16, 0.1, 1.0)[:, None]
+    with arrays.precise(True):
+        b = np.array(sensing.measure(gnp.SymmetricCP(2), jnp.asarray(truth))[0])
+    b[rng.random(b.shape) < 0.1] *= 100
+    start = gnp.starts.coded(gnp.composite(gnp.SymmetricCP(2), gnp.L1(b), sensing=sensing))
+    assert abs(np.vdot(start, truth)) > 0.9 * np.linalg.norm(start) * np.linalg.norm(truth)

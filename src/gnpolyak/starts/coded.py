@@ -34,10 +34,10 @@ _FOR_EACH = 256
 def coded(problem: Composite, rank: int | str = 1, *, seed: int = 0) -> np.ndarray:
     """A start X₀ near the solution, from the codes and the data alone and in the face of gross outliers.
 
-    As `spectral`, with fast transforms for products with rows: the leading eigenvectors of Σ w(bᵢ) (p̄ᵢpᵢᵀ − E p̄pᵀ),
-    with weights w that grow with √b up to a few medians and fall back to zero from there, by Lanczos' method. Then, a
-    few times, a small matrix in the span of the factors and of the direction in which they would move is fitted to some
-    of the data by least absolute deviations.
+    As `spectral`, with fast transforms for products with rows: the leading eigenvectors of Σ w(bᵢ) (p̄ᵢpᵢᵀ − I), by
+    Lanczos' method, in coordinates in which the rows are isotropic. The weights w grow with √b up to a few medians and
+    fall back to zero from there. Then, a few times, a small matrix in the span of the factors and of the direction in
+    which they would move is fitted to some of the data by least absolute deviations.
 
     Parameters
     ----------
@@ -99,7 +99,8 @@ class _Coded:
             v = images[-1]
         small = np.array([[np.vdot(a, b) for b in images] for a in basis])
         rotation = np.linalg.eigh((small + small.conj().T) / 2)[1][:, ::-1][:, :count]
-        return np.column_stack([sum(c * v for c, v in zip(column, basis, strict=True)) for column in rotation.T])
+        found = np.column_stack([sum(c * v for c, v in zip(column, basis, strict=True)) for column in rotation.T])
+        return span(np.asarray(_isotropic(self.sensing, jnp.asarray(v))) * found)
 
     def residual(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """b − A(c(x)), and the direction along which residuals of ordinary size fall."""
@@ -117,10 +118,16 @@ class _Coded:
 
 @eqx.filter_jit
 def _moment(sensing: CodedSensing, w: Array, z: Array) -> Array:
-    """(1/m) Σ wᵢ (p̄ᵢpᵢᵀ − E p̄pᵀ) z, the expectation being over all rows."""
-    back = sensing.adjoint(w * sensing.forward(z)) / w.size
-    back = back if jnp.iscomplexobj(z) else back.real
-    return back - jnp.mean(w) * sensing.energy(z)[:, None] * z
+    """(1/m) Σ wᵢ (p̄ᵢpᵢᵀ − I) z, with rows that are isotropic."""
+    scale = _isotropic(sensing, z)
+    back = scale * sensing.adjoint(w * sensing.forward(scale * z)) / w.size
+    return (back if jnp.iscomplexobj(z) else back.real) - jnp.mean(w) * z
+
+
+def _isotropic(sensing: CodedSensing, like: Array) -> Array:
+    """What makes the rows isotropic, each times these: Σ p̄ᵢpᵢᵀ is diagonal. Zero for entries that no pattern sees."""
+    energy = sensing.energy(like)[:, None]
+    return jnp.where(energy > 0, 1 / jnp.sqrt(jnp.where(energy > 0, energy, 1.0)), 0.0)
 
 
 @eqx.filter_jit

@@ -6,12 +6,16 @@ cut meets the level. Older cuts, which the method has already paid for, say wher
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gnpolyak.base import trees
+from gnpolyak.base import small, trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Point
 
@@ -97,26 +101,55 @@ def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Ar
     g = bundle.cuts.subgradient
     matrix = jax.vmap(lambda a: jax.vmap(lambda b: trees.dot(a, b))(directions))(g)
     height = heights(bundle, point.x)
-    size = jnp.sqrt(jnp.maximum(jnp.diag(matrix), 0.0))
-    usable = bundle.filled & (height <= point.value + gap) & (size > 0)
-    size = jnp.where(usable, size, 1.0)
-    cosines = matrix / size[:, None] / size[None, :]
-    excess = jnp.where(usable, (jnp.minimum(height, point.value) - point.value + gap) / size, 0.0)
-    weights = nonnegative_minimizer(cosines, excess, usable)
-    length = jnp.sqrt(jnp.maximum(weights @ cosines @ weights, 0.0))
-    left = jnp.max(jnp.where(usable, excess - cosines @ weights, 0.0))
-    furthest = jnp.max(excess)
-    sound = (
-        (length <= _REACH * furthest)
-        & (left <= float(jnp.finfo(left.dtype).eps) ** 0.4 * furthest)
-        & jnp.all(jnp.isfinite(weights))
-    )
-    multipliers = weights / size
+    multipliers, sound = _multipliers(matrix, height, bundle.filled, point.value, gap)
     step = jax.tree.map(lambda s: jnp.tensordot(multipliers, s, axes=1), directions)
     return step, jnp.sum(multipliers), sound
 
 
-def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
+class _Algebra(NamedTuple):
+    """What the small problem is solved with: calls of a library, or what a kernel can do."""
+
+    product: Callable[[Array, Array], Array]
+    solve: Callable[[Array, Array], Array]
+
+
+_LIBRARY = _Algebra(operator.matmul, jnp.linalg.solve)
+
+
+def multipliers(
+    matrix: Array, height: Array, filled: Array, value: Array, gap: Array, algebra: _Algebra = _LIBRARY
+) -> tuple[Array, Array]:
+    """The λ of `displacement`, and whether the cuts have a common point in reach.
+
+    Parameters
+    ----------
+    matrix : Array
+        M.
+    height : Array
+        The height of each cut at the point to step from.
+    filled : Array
+        Which cuts there are.
+    value, gap : Array
+        The value at that point, and how far below it the level is.
+    """
+    size = jnp.sqrt(jnp.maximum(jnp.sum(jnp.where(_unit(matrix) > 0, matrix, 0.0), axis=1), 0.0))
+    usable = filled & (height <= value + gap) & (size > 0)
+    size = jnp.where(usable, size, 1.0)
+    cosines = matrix / size[:, None] / size[None, :]
+    excess = jnp.where(usable, (jnp.minimum(height, value) - value + gap) / size, 0.0)
+    weights = nonnegative_minimizer(cosines, excess, usable, algebra)
+    length = jnp.sqrt(jnp.maximum(jnp.sum(weights * algebra.product(cosines, weights)), 0.0))
+    left = jnp.max(jnp.where(usable, excess - algebra.product(cosines, weights), 0.0))
+    furthest = jnp.max(excess)
+    sound = (
+        (length <= _REACH * furthest)
+        & (left <= float(jnp.finfo(left.dtype).eps) ** 0.4 * furthest)
+        & (jnp.sum(jnp.where(jnp.isfinite(weights), 0, 1)) == 0)
+    )
+    return weights / size, sound
+
+
+def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array, algebra: _Algebra = _LIBRARY) -> Array:
     """The λ ≥ 0 that minimises ½ λᵀMλ − ⟨e, λ⟩ over the usable entries, by an active-set method.
 
     M is positive semidefinite with a unit diagonal. Each round either solves on the current support and admits the
@@ -124,8 +157,9 @@ def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
     need a few rounds, and the cap is only there for cycles of rounding.
     """
     size = linear.shape[0]
+    places = lax.iota(jnp.int32, size)
     ridge = _RIDGE * float(jnp.finfo(matrix.dtype).eps)
-    unit = jnp.eye(size, dtype=matrix.dtype)
+    unit = _unit(matrix)
     ridged = matrix + ridge * unit
     threshold = ridge * jnp.max(jnp.abs(linear))
 
@@ -136,16 +170,17 @@ def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
     def improve(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         weights, support, rounds, _ = state
         both = support[:, None] & support[None, :]
-        solved = jnp.linalg.solve(jnp.where(both, ridged, unit), jnp.where(support, linear, 0.0))
+        solved = algebra.solve(jnp.where(both, ridged, unit), jnp.where(support, linear, 0.0))
         negative = support & (solved <= 0)
         ratio = jnp.where(negative, weights / jnp.where(negative, weights - solved, 1.0), jnp.inf)
         backed = weights + jnp.minimum(jnp.min(ratio), 1.0) * (solved - weights)
         kept = support & ~(negative & (ratio <= jnp.min(ratio)))
-        violation = jnp.where(usable & ~support, linear - ridged @ solved, -jnp.inf)
-        worst = jnp.argmax(violation)
-        admits = violation[worst] > threshold
-        grown = support | (admits & (jnp.arange(size) == worst))
-        stuck = negative.any()
+        violation = jnp.where(usable & ~support, linear - algebra.product(ridged, solved), -jnp.inf)
+        worst = jnp.max(violation)
+        admits = worst > threshold
+        first = jnp.min(jnp.where(violation >= worst, places, size))
+        grown = support | (admits & (places == first))
+        stuck = jnp.sum(jnp.where(negative, 1, 0)) > 0
         return (
             jnp.where(stuck, jnp.where(kept, backed, 0.0), solved),
             jnp.where(stuck, kept, grown),
@@ -153,7 +188,37 @@ def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
             ~stuck & ~admits,
         )
 
-    start = usable & (jnp.arange(size) == 0)
-    zero = jnp.zeros_like(linear)
-    weights, *_ = lax.while_loop(unfinished, improve, (zero, start, jnp.zeros((), jnp.int32), jnp.asarray(False)))
+    start = usable & (places == 0)
+    none = jnp.sum(jnp.where(start, 0, 0)).astype(jnp.int32)
+    weights, *_ = lax.while_loop(unfinished, improve, (0 * linear, start, none, none > 0))
     return jnp.maximum(weights, 0.0)
+
+
+def _unit(matrix: Array) -> Array:
+    """The unit matrix of the same size."""
+    rows, columns = (lax.broadcasted_iota(jnp.int32, matrix.shape, axis) for axis in (0, 1))
+    return jnp.where(rows == columns, 1.0, 0.0).astype(matrix.dtype)
+
+
+def in_a_kernel(
+    matrix: Array, height: Array, filled: Array, value: Array, gap: Array, interpret: bool = False
+) -> tuple[Array, Array]:
+    """`multipliers` as one kernel of a GPU, where each call and each turn of a loop takes longer than all of it."""
+    kernels = small.kernels()
+    size = len(height)
+    padding = (0, kernels.power_of_two(size) - size)
+    shape = (size + padding[1],)
+
+    def kernel(matrix: Any, height: Any, filled: Any, standing: Any, found: Any, sound: Any) -> None:
+        algebra = _Algebra(kernels.product, kernels.solve)
+        each = (matrix[...], height[...], filled[...] > 0, standing[0], standing[1])
+        found[...], told = multipliers(*each, algebra)
+        sound[0] = jnp.where(told, 1, 0).astype(jnp.int32)
+
+    shapes = [jax.ShapeDtypeStruct(shape, matrix.dtype), jax.ShapeDtypeStruct((1,), jnp.int32)]
+    cuts = (jnp.pad(matrix, (padding, padding)), jnp.pad(height, padding), jnp.pad(filled.astype(jnp.int32), padding))
+    found, sound = kernels.call(kernel, shapes, *cuts, jnp.stack([value, gap]), interpret=interpret)
+    return found[:size], sound[0] > 0
+
+
+_multipliers = small.by_platform(in_a_kernel, multipliers)

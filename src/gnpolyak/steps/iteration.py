@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -136,6 +137,13 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     state : State
     info : Info
     """
+    return branching(problem, method, target, state, cond)
+
+
+def branching(
+    problem: Composite, method: Method, target: Target, state: State, choose: Callable[..., Any]
+) -> tuple[State, Info]:
+    """`step`, with its one branch taken by `choose`: `cond`, or `both` where a branch costs more than it saves."""
     check_state(state)
     method, target = _suited(problem, method, target, state.point.x)
     gap = namespace(state).maximum(state.point.value - target.level(state.aim), 0.0)
@@ -144,11 +152,17 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     if problem.box is not None:
         # Outside of the box a model may not be defined: whatever a method proposes, it is not asked there.
         proposal = replace(proposal, x=problem.box.project(proposal.x))
-    return cond(
+    chosen: tuple[State, Info] = choose(
         (state.status == Status.RUNNING) & proposal.solved,
         lambda: _advance(problem, method, target, state, proposal),
         lambda: _retreat(target, state, proposal),
     )
+    return chosen
+
+
+def both(condition: Array, then: Callable[[], Tree], otherwise: Callable[[], Tree]) -> Tree:
+    """One of two results, where both are computed."""
+    return trees.select(condition, then(), otherwise())
 
 
 def check_state(state: Any) -> None:

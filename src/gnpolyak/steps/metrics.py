@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.small import on_gpu
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import CURVATURE, RIGHT_GRAM
 from gnpolyak.problem.composite import Composite, Point
@@ -152,7 +153,11 @@ class GaussNewton(Metric):
 
         if self.damping == "always":
             return damped()
-        return lax.cond(~plain.solved | _neglects_too_much(problem, point, plain, gap), damped, lambda: plain)
+        needed = ~plain.solved | _neglects_too_much(problem, point, plain, gap)
+        if on_gpu() and not self.solver.iterative:
+            # There a branch takes longer than a direct solve.
+            return trees.select(needed, damped(), plain)
+        return lax.cond(needed, damped, lambda: plain)
 
     def _solve(self, problem: Composite, point: Point, damping: Array | float) -> Direction:
         s, iterations = self.solver.solve(problem, point, damping)

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import small
 from gnpolyak.base.errors import InputError
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
-from gnpolyak.problem.maps.reductions import intensities, matrix_pinv
+from gnpolyak.problem.maps.reductions import intensities, matrix_preconditioner
 
 
 class Hermitian(Map):
@@ -59,17 +60,20 @@ class Hermitian(Map):
         return x @ _adjoint(x)
 
     def gram(self, x: Array) -> Callable[[Array], Array]:
-        s = _adjoint(x) @ x
-        return lambda z: 2 * (z @ s + x @ (_adjoint(z) @ x))
+        s = small.gram(x, x)
+        return lambda z: 2 * (small.times(z, s) + small.times(x, small.gram(z, x)))
 
     def gram_pinv(self, x: Array, g: Array, damping: Array | float = 0.0) -> Array:
-        return matrix_pinv(x, g, damping)
+        return self.preconditioner(x, damping)(g)
+
+    def preconditioner(self, x: Array, damping: Array | float = 0.0) -> Callable[[Array], Array]:
+        return matrix_preconditioner(x, damping)
 
     def curvature(self, x: Array, s: Array) -> Array:
-        return 2 * jnp.linalg.norm(_adjoint(s) @ s)
+        return 2 * jnp.linalg.norm(small.gram(s, s))
 
     def right_gram(self, x: Array) -> Array:
-        return _adjoint(x) @ x
+        return small.gram(x, x)
 
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:
         """Σⱼ |pᵀxⱼ|² for each row p, which is what multiplying by the matrix of rows gives, and the pullback."""

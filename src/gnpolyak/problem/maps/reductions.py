@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from gnpolyak.base import small
 from gnpolyak.base.krylov import conjugate_gradient
 from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, is_regular, reciprocal, symmetric_pinv
 
@@ -42,21 +43,26 @@ def intensities(
     return jnp.sum(jnp.square(products.real) + jnp.square(products.imag), axis=0), pullback
 
 
-def matrix_pinv(x: Array, g: Array, damping: Array | float) -> Array:
-    """The solution for c(X) = XXᵀ, and for XXᴴ where X is complex: then ᵀ is ᴴ and symmetric is Hermitian.
+def matrix_preconditioner(x: Array, damping: Array | float) -> Callable[[Array], Array]:
+    """The solution for c(X) = XXᵀ, and for XXᴴ where X is complex, as a function of G: then ᵀ is ᴴ and B Hermitian.
 
     In the eigenbasis of S = XᵀX, B = sym(XᵀG/2)ᵢⱼ/(λᵢ + λⱼ) solves SB + BS = XᵀG/2 and Z = (G/2 − XB)S†; damping adds
     μ/2 to both denominators. The symmetric B is what takes the gauge directions X·(skew S⁻¹) out, and so makes Z
     minimum-norm. Where X has lost rank, the columns of a vanishing λ carry nothing of G and stay zero.
     """
-    eigenvalues, v = jnp.linalg.eigh(jnp.conj(x).T @ x)
+    eigenvalues, v = small.eigh(small.gram(x, x))
     eigenvalues = jnp.maximum(eigenvalues, 0.0)
     inverse = reciprocal(eigenvalues + damping / 2, cutoff(x.shape[0], x.dtype))
-    xv, half = x @ v, g @ v / 2
-    moment = jnp.conj(xv).T @ half
+    xv = small.times(x, v)
     pairs = eigenvalues[:, None] + eigenvalues[None, :] + damping / 2
-    b = (moment + jnp.conj(moment).T) / 2 / jnp.where(pairs > 0, pairs, 1.0)
-    return ((half - xv @ b) * inverse) @ jnp.conj(v).T
+
+    def solve(g: Array) -> Array:
+        half = small.times(g, v) / 2
+        moment = small.gram(xv, half)
+        b = (moment + jnp.conj(moment).T) / 2 / jnp.where(pairs > 0, pairs, 1.0)
+        return small.times((half - small.times(xv, b)) * inverse, jnp.conj(v).T)
+
+    return solve
 
 
 def tensor_pinv(n: int, x: Array, g: Array, damping: Array | float) -> Array:

@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import small
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
-from gnpolyak.problem.maps.reductions import column_powers, intensities, matrix_pinv, tensor_pinv
+from gnpolyak.problem.maps.reductions import column_powers, intensities, matrix_preconditioner, tensor_pinv
 
 
 class SymmetricCP(Map):
@@ -86,23 +87,26 @@ class SymmetricCP(Map):
         return jnp.sum(column_powers(self.n, x), axis=-1)
 
     def gram(self, x: Array) -> Callable[[Array], Array]:
-        n, s = self.n, x.T @ x
+        n, s = self.n, small.gram(x, x)
         e, d = s ** (n - 2), s ** (n - 1)
-        return lambda z: n * (n - 1) * x @ (e * (z.T @ x)) + n * z @ d
+        return lambda z: small.times(n * (n - 1) * x, e * small.gram(z, x)) + small.times(n * z, d)
 
     def gram_pinv(self, x: Array, g: Array, damping: Array | float = 0.0) -> Array:
-        return matrix_pinv(x, g, damping) if self.n == 2 else tensor_pinv(self.n, x, g, damping)
+        return self.preconditioner(x, damping)(g)
+
+    def preconditioner(self, x: Array, damping: Array | float = 0.0) -> Callable[[Array], Array]:
+        return matrix_preconditioner(x, damping) if self.n == 2 else lambda g: tensor_pinv(self.n, x, g, damping)
 
     def curvature(self, x: Array, s: Array) -> Array:
         if self.n == 2:
-            return 2 * jnp.linalg.norm(s.T @ s)
+            return 2 * jnp.linalg.norm(small.gram(s, s))
         sizes, steps = jnp.linalg.norm(x, axis=0), jnp.linalg.norm(s, axis=0)
         return self.n * (self.n - 1) * jnp.sum(sizes ** (self.n - 2) * steps**2)
 
     def right_gram(self, x: Array) -> Array:
         if self.n != 2:
             raise self.lacking(can.RIGHT_GRAM)
-        return x.T @ x
+        return small.gram(x, x)
 
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:
         products = rows @ x

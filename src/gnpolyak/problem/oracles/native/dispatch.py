@@ -8,14 +8,19 @@ from typing import Any
 import jax
 from jax import lax
 
+from gnpolyak.base.small import on_gpu
 
-def dispatched(native: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """One function of two ways to compute it, in C++ on a CPU and by XLA elsewhere."""
+
+def dispatched(
+    native: Callable[..., Any], plain: Callable[..., Any], gpu: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """One function of several ways to compute it: in C++ on a CPU, by a kernel on a GPU, by XLA elsewhere."""
 
     @jax.custom_jvp
     def fused(*parts: Any) -> Any:
         # One trace serves every device: which branch is compiled is decided where the program is sent.
-        return lax.platform_dependent(*parts, cpu=native, default=plain)
+        cuda = {"cuda": gpu} if gpu is not None and on_gpu() else {}
+        return lax.platform_dependent(*parts, cpu=native, default=plain, **cuda)
 
     @fused.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:

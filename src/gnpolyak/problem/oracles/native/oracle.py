@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from functools import reduce
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from gnpolyak.base.small import kernels, on_gpu
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, supports
 from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
@@ -19,10 +21,11 @@ from gnpolyak.problem.sensing import PowerSensing
 
 
 class PowerL1(Kernel):
-    """Passes over the rows p, and q where there is one, in C++ on a CPU; XLA wherever else the program is sent."""
+    """Passes over the rows p, and q where there is one, in C++ on a CPU, by a kernel on a GPU where that is faster."""
 
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Array) -> bool:
-        return penalty.rows is None and supports(sensing.p, sensing.q, x, penalty.b)
+        natively = supports(sensing.p, sensing.q, x, penalty.b)
+        return penalty.rows is None and (natively or (on_gpu() and _shape(sensing, x) is not None))
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
         return _evaluate(sensing, c, penalty, x)
@@ -58,8 +61,43 @@ def _rows(sensing: PowerSensing, like: Array) -> list[Array]:
     return [rows.astype(like.dtype) for rows in (sensing.p, sensing.q) if rows is not None]
 
 
-_evaluate = dispatched(lambda a, c, h, x: power_l1(a.p, a.q, h.b, x, c.n), evaluated)
-_forms = dispatched(lambda a, c, x: power_forms(a.p, a.q, x, c.n), _forms_plain)
-_product = dispatched(lambda a, slopes, z, w: power_product(a.p, a.q, slopes, z, w), _product_plain)
+def _kernels() -> Any:
+    """The kernels for a GPU, read only where there is one; None where they cannot be compiled."""
+    return None if kernels() is None else importlib.import_module("gnpolyak.problem.oracles.gpu")
+
+
+def _shape(sensing: PowerSensing, x: Array) -> Any:
+    """How a kernel divides the work on these rows; None where XLA serves."""
+    return None if _kernels() is None else _kernels().chosen(sensing.p, x)
+
+
+def _native_evaluate(a: PowerSensing, c: SymmetricCP, h: L1, x: Array) -> tuple[Array, Array]:
+    return power_l1(a.p, a.q, h.b, x, c.n) if supports(a.p, a.q, x, h.b) else evaluated(a, c, h, x)
+
+
+def _gpu_evaluate(a: PowerSensing, c: SymmetricCP, h: L1, x: Array) -> tuple[Array, Array]:
+    shape = _shape(a, x)
+    return evaluated(a, c, h, x) if shape is None else _kernels().power_l1(a.p, a.q, h.b, x, c.n, shape)
+
+
+def _native_forms(a: PowerSensing, c: SymmetricCP, x: Array) -> tuple[Array, Array]:
+    return power_forms(a.p, a.q, x, c.n) if supports(a.p, a.q, x, x) else _forms_plain(a, c, x)
+
+
+def _native_product(a: PowerSensing, slopes: Array, z: Array | None, w: Array) -> tuple[Array | None, Array]:
+    served = supports(a.p, a.q, slopes[0], w)
+    return power_product(a.p, a.q, slopes, z, w) if served else _product_plain(a, slopes, z, w)
+
+
+def _gpu_product(a: PowerSensing, slopes: Array, z: Array | None, w: Array) -> tuple[Array | None, Array]:
+    shape = None if z is None else _shape(a, z)
+    if shape is None:
+        return _product_plain(a, slopes, z, w)
+    return _kernels().power_product(a.p, a.q, slopes, z, w, shape)
+
+
+_evaluate = dispatched(_native_evaluate, evaluated, _gpu_evaluate)
+_forms = dispatched(_native_forms, _forms_plain)
+_product = dispatched(_native_product, _product_plain, _gpu_product)
 
 KERNELS.register(SymmetricCP, PowerSensing, L1)(PowerL1())

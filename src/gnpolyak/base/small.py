@@ -1,0 +1,95 @@
+"""Small linear algebra beside tall factors, in the form that suits where it runs.
+
+On a CPU these are the usual calls. On a GPU a call of a library for an r×r matrix takes as long as a good part of an
+oracle call, and so does one for each thin product: there eigenvalues come from one kernel, and products are written as
+sums that XLA fuses with what surrounds them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+# Up to this rank the kernel holds a matrix and its eigenvectors in registers, and products are written out as sums.
+LARGEST_RANK = 8
+
+
+def on_gpu() -> bool:
+    """Whether programs are sent to a GPU unless somebody says otherwise."""
+    return bool(jax.default_backend() == "gpu")
+
+
+def by_platform(gpu: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """One function of two ways to compute it, on a GPU of CUDA and elsewhere.
+
+    Without a GPU in the process the other way is not even traced. With one, which is taken is decided where the program
+    is sent, since arrays may be placed on the CPU there too.
+    """
+
+    @jax.custom_jvp
+    def either(*parts: Any) -> Any:
+        return lax.platform_dependent(*parts, cuda=gpu, default=plain)
+
+    @either.defjvp
+    def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        # Kernels have no derivative of their own; who differentiates gets that of the plain way.
+        return jax.jvp(plain, primals, tangents)
+
+    def chosen(*parts: Any) -> Any:
+        return either(*parts) if on_gpu() and kernels() is not None else plain(*parts)
+
+    return chosen
+
+
+@cache
+def kernels() -> Any:
+    """The kernels, or None where this JAX has no means to compile them; read only where there is a GPU to run them."""
+    try:
+        return importlib.import_module("gnpolyak.base.kernels")
+    except ImportError:
+        return None
+
+
+def gram(a: Array, b: Array) -> Array:
+    """aᴴb for tall a and b."""
+    return _gram(a, b) if _is_small(a, b) else jnp.conj(a).T @ b
+
+
+def times(tall: Array, matrix: Array) -> Array:
+    """The product of a tall factor and a small matrix."""
+    return _times(tall, matrix) if _is_small(tall, matrix) else tall @ matrix
+
+
+def eigh(matrix: Array) -> tuple[Array, Array]:
+    """The eigenvalues of a symmetric or Hermitian matrix, in no particular order, and its eigenvectors as columns."""
+    if _is_small(matrix) and not jnp.iscomplexobj(matrix):
+        return _eigh(matrix)
+    return _library_eigh(matrix)
+
+
+def _is_small(*arrays: Array) -> bool:
+    return all(a.ndim == 2 and a.shape[1] <= LARGEST_RANK for a in arrays)
+
+
+def _library_eigh(matrix: Array) -> tuple[Array, Array]:
+    values, vectors = jnp.linalg.eigh(matrix)
+    return values, vectors
+
+
+def _kernel_eigh(matrix: Array) -> tuple[Array, Array]:
+    return kernels().eigh(matrix)
+
+
+_gram = by_platform(
+    lambda a, b: jnp.sum(jnp.conj(a)[:, :, None] * b[:, None, :], axis=0), lambda a, b: jnp.conj(a).T @ b
+)
+_times = by_platform(
+    lambda tall, matrix: jnp.sum(tall[:, :, None] * matrix[None, :, :], axis=1), lambda tall, matrix: tall @ matrix
+)
+_eigh = by_platform(_kernel_eigh, _library_eigh)

@@ -48,6 +48,36 @@ def eigh(matrix: Array, interpret: bool = False) -> tuple[Array, Array]:
     return call(kernel, shapes, matrix, interpret=interpret)
 
 
+def inverse(matrix: Array, interpret: bool = False) -> Array:
+    """The inverse of a positive definite matrix, NaN where it is none, by Gauss and Jordan's elimination in place."""
+    n = matrix.shape[0]
+    wide = power_of_two(n)
+
+    def kernel(given: Any, found: Any) -> None:
+        found[...] = _inverted(given[...])
+
+    # Beside the matrix a unit matrix, which stays one.
+    padded = jnp.pad(matrix, ((0, wide - n),) * 2) + jnp.diag((jnp.arange(wide) >= n).astype(matrix.dtype))
+    shape = jax.ShapeDtypeStruct((wide, wide), matrix.dtype)
+    return call(kernel, shape, padded, warps=1 if wide <= 8 else 4, interpret=interpret)[:n, :n]
+
+
+def _inverted(matrix: Array) -> Array:
+    rows, columns = (lax.broadcasted_iota(jnp.int32, matrix.shape, axis) for axis in (0, 1))
+    places = lax.iota(jnp.int32, matrix.shape[0])
+
+    def eliminate(k: Array, a: Array) -> Array:
+        row = jnp.sum(jnp.where(rows == k, a, 0.0), axis=0)
+        column = jnp.sum(jnp.where(columns == k, a, 0.0), axis=1)
+        pivot = entry(row, k)
+        pivot = jnp.where(pivot > 0, pivot, jnp.nan)
+        row = jnp.where(places == k, 1.0, row) / pivot
+        column = jnp.where(places == k, -1.0, column)
+        return jnp.where((rows == k) | (columns == k), 0.0, a) - column[:, None] * row[None, :]
+
+    return lax.fori_loop(0, matrix.shape[0], eliminate, matrix)
+
+
 def call(kernel: Any, shapes: Any, *operands: Array, warps: int = 1, interpret: bool = False) -> Any:
     """Run a kernel as a single program."""
     parameters = plt.CompilerParams(num_warps=warps)

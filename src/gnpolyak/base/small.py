@@ -73,6 +73,11 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
     return _library_eigh(matrix)
 
 
+def inverse(matrix: Array) -> Array:
+    """The inverse of a positive definite matrix, NaN where it is none."""
+    return _inverse(matrix) if _is_small(matrix) and not jnp.iscomplexobj(matrix) else _library_inverse(matrix)
+
+
 def _is_small(*arrays: Array) -> bool:
     return all(a.ndim == 2 and a.shape[1] <= LARGEST_RANK for a in arrays)
 
@@ -80,6 +85,14 @@ def _is_small(*arrays: Array) -> bool:
 def _library_eigh(matrix: Array) -> tuple[Array, Array]:
     values, vectors = jnp.linalg.eigh(matrix)
     return values, vectors
+
+
+def _library_inverse(matrix: Array) -> Array:
+    return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(matrix), jnp.eye(len(matrix), dtype=matrix.dtype))
+
+
+def _kernel_inverse(matrix: Array) -> Array:
+    return kernels().inverse(matrix)
 
 
 def _kernel_eigh(matrix: Array) -> tuple[Array, Array]:
@@ -92,4 +105,5 @@ _gram = by_platform(
 _times = by_platform(
     lambda tall, matrix: jnp.sum(tall[:, :, None] * matrix[None, :, :], axis=1), lambda tall, matrix: tall @ matrix
 )
+_inverse = by_platform(_kernel_inverse, _library_inverse)
 _eigh = by_platform(_kernel_eigh, _library_eigh)

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gnpolyak.base import trees
+from gnpolyak.base import small, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.small import on_gpu
 from gnpolyak.base.trees import Tree
@@ -102,13 +101,13 @@ class RightGram(Metric):
 
     def _solve(self, problem: Composite, point: Point, damping: Array) -> Direction:
         g, (gram, inverse) = point.subgradient, self._matrices(problem, point.x, damping)
-        return Direction.of(g, g @ inverse, lambda z: z @ gram, damping=damping)
+        return Direction.of(g, small.times(g, inverse), lambda z: small.times(z, gram), damping=damping)
 
     def _matrices(self, problem: Composite, x: Tree, damping: Array) -> tuple[Array, Array]:
         gram = problem.map.right_gram(x)
         gram = gram + damping * jnp.eye(len(gram), dtype=x.dtype)
         # One r×r inverse and a product: triangular solves with d right-hand sides cost as much as an oracle call.
-        return gram, jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(gram), jnp.eye(len(gram), dtype=x.dtype))
+        return gram, small.inverse(gram)
 
     def directions(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
         return subgradients @ self._matrices(problem, x, damping)[1]

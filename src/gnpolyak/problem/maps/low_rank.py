@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import small
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
@@ -59,22 +60,32 @@ class LowRank(Map):
 
     def gram(self, x: Pair) -> Callable[[Pair], Pair]:
         u, v = x
-        uu, vv = u.T @ u, v.T @ v
-        return lambda z: (z[0] @ vv + u @ (z[1].T @ v), z[1] @ uu + v @ (z[0].T @ u))
+        uu, vv = small.gram(u, u), small.gram(v, v)
+        return lambda z: (
+            small.times(z[0], vv) + small.times(u, small.gram(z[1], v)),
+            small.times(z[1], uu) + small.times(v, small.gram(z[0], u)),
+        )
 
     def gram_pinv(self, x: Pair, g: Pair, damping: Array | float = 0.0) -> Pair:
-        u, v = x
-        a, e = _eigen(u)
-        b, f = _eigen(v)
-        u, v, gu, gv = u @ e, v @ f, g[0] @ f, g[1] @ e
+        return self.preconditioner(x, damping)(g)
+
+    def preconditioner(self, x: Pair, damping: Array | float = 0.0) -> Callable[[Pair], Pair]:
+        (a, e), (b, f) = map(_eigen, x)
+        u, v = small.times(x[0], e), small.times(x[1], f)
         inverse_a, inverse_b = _reciprocal(a, u.shape[0]), _reciprocal(b, v.shape[0])
-        # The parts of the gradient in range(U) and range(V), in the coordinates of their factors.
-        cu, cv = inverse_a[:, None] * (u.T @ gu), inverse_b[:, None] * (v.T @ gv)
+        damped_a, damped_b = _damped(a, damping, u.shape[0]), _damped(b, damping, v.shape[0])
         pairs = a[:, None] + b[None, :] + damping
         shared = jnp.where(pairs > 0, 1.0 / jnp.where(pairs > 0, pairs, 1.0), 0.0)
-        zu = (gu - u @ cu) * _damped(b, damping, v.shape[0]) + u @ (cu * shared)
-        zv = (gv - v @ cv) * _damped(a, damping, u.shape[0]) + v @ (cv * shared.T)
-        return zu @ f.T, zv @ e.T
+
+        def solve(g: Pair) -> Pair:
+            gu, gv = small.times(g[0], f), small.times(g[1], e)
+            # The parts of the gradient in range(U) and range(V), in the coordinates of their factors.
+            cu, cv = inverse_a[:, None] * small.gram(u, gu), inverse_b[:, None] * small.gram(v, gv)
+            zu = (gu - small.times(u, cu)) * damped_b + small.times(u, cu * shared)
+            zv = (gv - small.times(v, cv)) * damped_a + small.times(v, cv * shared.T)
+            return small.times(zu, f.T), small.times(zv, e.T)
+
+        return solve
 
     def curvature(self, x: Pair, s: Pair) -> Array:
         return 2 * jnp.linalg.norm(s[0] @ s[1].T) if s[0].size * s[1].size <= 2**16 else 2 * _norm_of_product(s)
@@ -100,7 +111,7 @@ class LowRank(Map):
 
 
 def _eigen(factor: Array) -> tuple[Array, Array]:
-    values, vectors = jnp.linalg.eigh(factor.T @ factor)
+    values, vectors = small.eigh(small.gram(factor, factor))
     return jnp.maximum(values, 0.0), vectors
 
 

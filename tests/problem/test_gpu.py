@@ -58,19 +58,17 @@ def test_product_with_the_jacobian_and_its_adjoint_in_one_pass():
     assert np.allclose(np.ravel(pulled), jacobian.T @ (w * (jacobian @ z.ravel())), atol=1e-11)
 
 
-def test_a_gpu_runs_the_pass_where_it_is_chosen_and_a_cpu_its_own(monkeypatch):
+@pytest.mark.parametrize(("m", "chosen"), [(M, NARROW), (M + 1, None)])
+def test_a_gpu_runs_the_pass_where_it_is_chosen_and_a_cpu_its_own(monkeypatch, m, chosen):
+    """JAX keeps what it traced, by shape: each choice has one of its own."""
     for module in (dispatch, oracle):
         monkeypatch.setattr(module, "on_gpu", lambda: True)
-    case = gnp.instances.tensor_sensing(d=D, r=R, m=M)
-    p, q, b, x = (
-        np.asarray(each) for each in (case.problem.sensing.p, case.problem.sensing.q, case.problem.penalty.b, case.x0)
-    )
-    value = np.sum(np.abs(np.sum((p @ x) ** 2 - (q @ x) ** 2, axis=1) - b))
+    monkeypatch.setattr(gpu, "CHOSEN", ((0, chosen),))
+    case = gnp.instances.tensor_sensing(d=D, r=R, m=m)
+    (p, q), b, x = map(np.asarray, ((case.problem.sensing.p, case.problem.sensing.q), case.problem.penalty.b, case.x0))
     with precise(True):
-        for chosen, used in ((NARROW, True), (None, False)):
-            monkeypatch.setattr(gpu, "CHOSEN", ((0, chosen),))
-            # Traced anew.
-            evaluate = jax.jit(lambda x: case.problem.evaluate(x))  # noqa: PLW0108
-            text = evaluate.trace(jnp.asarray(case.x0)).lower(lowering_platforms=("cuda",)).as_text()
-            assert bool(re.search(r"custom_call @\S*triton", text)) == used
-            assert float(evaluate(jnp.asarray(case.x0)).value) == pytest.approx(value, rel=1e-12)
+        evaluate = jax.jit(lambda problem, x: problem.evaluate(x))
+        text = evaluate.trace(case.problem, jnp.asarray(x)).lower(lowering_platforms=("cuda",)).as_text()
+        value = float(evaluate(case.problem, jnp.asarray(x)).value)
+    assert bool(re.search(r"custom_call @\S*triton", text)) == (chosen is not None)
+    assert value == pytest.approx(np.sum(np.abs(np.sum((p @ x) ** 2 - (q @ x) ** 2, axis=1) - b)), rel=1e-12)

@@ -76,6 +76,7 @@ def test_without_a_gpu_the_library_serves_wherever_the_program_is_traced(monkeyp
     assert slope == pytest.approx(np.trace(matrix))
 
 
+@pytest.mark.filterwarnings("ignore:.*Triton")
 def test_the_program_for_a_gpu_calls_no_library(monkeypatch):
     monkeypatch.setattr(small, "on_gpu", lambda: True)
     with precise(True):

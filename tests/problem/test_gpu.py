@@ -59,6 +59,7 @@ def test_product_with_the_jacobian_and_its_adjoint_in_one_pass():
 
 
 @pytest.mark.parametrize(("m", "chosen"), [(M, NARROW), (M + 1, None)])
+@pytest.mark.filterwarnings("ignore:.*Triton")
 def test_a_gpu_runs_the_pass_where_it_is_chosen_and_a_cpu_its_own(monkeypatch, m, chosen):
     """JAX keeps what it traced, by shape: each choice has one of its own."""
     for module in (dispatch, oracle):

@@ -8,7 +8,9 @@ sums that XLA fuses with what surrounds them.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -45,6 +47,20 @@ def by_platform(gpu: Callable[..., Any], plain: Callable[..., Any]) -> Callable[
         return either(*parts) if on_gpu() and kernels() is not None else plain(*parts)
 
     return chosen
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A block in which JAX does not say of the kernels that it compiles that it may drop their compiler one day.
+
+    JAX 0.11 says so of each; once it has dropped it, `kernels` is None and the library's calls serve.
+    """
+    if not on_gpu():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="(?s).*Triton.*")
+        yield
 
 
 @cache

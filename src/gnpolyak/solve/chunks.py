@@ -12,13 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gnpolyak.base.namespace import cond
 from gnpolyak.base.shapes import structure_of
-from gnpolyak.base.small import on_gpu
+from gnpolyak.base.small import on_gpu, undisturbed
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.steps.iteration import State, both, branching, init
+from gnpolyak.steps.iteration import State, init, step
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
@@ -51,9 +50,6 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
     blank = jnp.zeros(places.shape, state.point.value.dtype)
     trace = _Trace(blank, blank, blank, jnp.zeros(places.shape, jnp.int32))
     first = state.calls
-    # A chunk ends where the state does, so that only a direction that cannot be followed would save an oracle call:
-    # that is rare, and on a GPU asking for it at every step costs more.
-    choose = both if on_gpu() else cond
 
     def unfinished(carry: tuple[State, _Trace]) -> Array:
         now, _ = carry
@@ -62,7 +58,9 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
 
     def iterate(carry: tuple[State, _Trace]) -> tuple[State, _Trace]:
         before, trace = carry
-        now, info = branching(problem, method, target, before, choose)
+        # A chunk ends where the state does, so that only a direction that cannot be followed would save an oracle call:
+        # that is rare, and on a GPU asking for it at every step costs more.
+        now, info = step(problem, method, target, before, branch=not on_gpu())
         last = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
         if method.least_calls == 1:
             # One row; where no call was made there is none, and what is written is written over.
@@ -104,7 +102,7 @@ class Chunks:
 
     def begin(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> tuple[State, float]:
         """The evaluated start, and the seconds it took without compilation."""
-        with one_lapack_thread():
+        with one_lapack_thread(), undisturbed():
             new = self._compile(method, target, x, made)
             began = time.perf_counter()
             state = jax.block_until_ready(_start(self._problem, method, target, x, made))

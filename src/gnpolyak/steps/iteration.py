@@ -118,7 +118,9 @@ def _first_gap(problem: Composite, gap: Array) -> Array:
     return xp.where((scale > 0) & (gap > _DIVERGENCE * scale), scale, gap)
 
 
-def step(problem: Composite, method: Method, target: Target, state: State) -> tuple[State, Info]:
+def step(
+    problem: Composite, method: Method, target: Target, state: State, *, branch: bool = True
+) -> tuple[State, Info]:
     """Take one step and evaluate where it leads: one oracle call.
 
     No call is made, and `calls` stays as it is, when the state has already stopped or when the inner linear solve
@@ -131,19 +133,15 @@ def step(problem: Composite, method: Method, target: Target, state: State) -> tu
     target : Target
         The same rule that `init` was given.
     state : State
+    branch : bool
+        Whether what is not needed is not computed. On a GPU a branch may cost more than it saves; False, for a state
+        that has not stopped, computes the oracle in any case. What is returned is the same.
 
     Returns
     -------
     state : State
     info : Info
     """
-    return branching(problem, method, target, state, cond)
-
-
-def branching(
-    problem: Composite, method: Method, target: Target, state: State, choose: Callable[..., Any]
-) -> tuple[State, Info]:
-    """`step`, with its one branch taken by `choose`: `cond`, or `both` where a branch costs more than it saves."""
     check_state(state)
     method, target = _suited(problem, method, target, state.point.x)
     gap = namespace(state).maximum(state.point.value - target.level(state.aim), 0.0)
@@ -152,6 +150,7 @@ def branching(
     if problem.box is not None:
         # Outside of the box a model may not be defined: whatever a method proposes, it is not asked there.
         proposal = replace(proposal, x=problem.box.project(proposal.x))
+    choose = cond if branch else _both
     chosen: tuple[State, Info] = choose(
         (state.status == Status.RUNNING) & proposal.solved,
         lambda: _advance(problem, method, target, state, proposal),
@@ -160,7 +159,7 @@ def branching(
     return chosen
 
 
-def both(condition: Array, then: Callable[[], Tree], otherwise: Callable[[], Tree]) -> Tree:
+def _both(condition: Array, then: Callable[[], Tree], otherwise: Callable[[], Tree]) -> Tree:
     """One of two results, where both are computed."""
     return trees.select(condition, then(), otherwise())
 

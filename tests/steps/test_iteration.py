@@ -1,3 +1,4 @@
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -121,3 +122,19 @@ def test_a_failed_solve_makes_no_oracle_call():
     assert int(state.status) == gnp.Status.LINEAR_SOLVE_FAILED
     assert int(state.calls) == 1
     assert float(info.residual) > 1e-3
+
+
+@pytest.mark.parametrize("solved", [True, False])
+def test_a_step_without_its_branch_is_the_same_step(solved):
+    """Where the direction is a number, and where it is none: there the state stops without a call."""
+    case = gnp.instances.tensor_sensing(d=12, r=2, kappa=2.0)
+    method, target = gnp.Auto(), gnp.Known(0.0)
+    with precise(True):
+        state = gnp.init(case.problem, method, target, jnp.asarray(case.x0))
+        if not solved:
+            state = eqx.tree_at(lambda s: s.point.subgradient, state, jnp.full_like(state.point.subgradient, jnp.nan))
+        run = jax.jit(gnp.step, static_argnames="branch")
+        one, other = (run(case.problem, method, target, state, branch=branch) for branch in (True, False))
+    assert int(one[0].calls) == (2 if solved else 1)
+    for ours, theirs in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        assert np.allclose(ours, theirs, rtol=1e-12, atol=0, equal_nan=True)

@@ -94,3 +94,20 @@ def test_links_of_the_root_s_documents_lead_to_files(document):
     assert not [link for link in links if not (ROOT / link).exists()]
     if document == "README.md":
         assert links
+
+
+def test_every_link_between_documents_leads_to_a_file_and_a_heading():
+    """Also where the documents are read as they are, without the site."""
+    dead = []
+    for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
+        for file, anchor in re.findall(r"\]\(([^)#\s:]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8")):
+            target = (page.parent / file).resolve() if file else page
+            if not target.exists() or (anchor and anchor not in headings(target)):
+                dead.append((page.name, file, anchor))
+    assert not dead
+
+
+def headings(page):
+    """The anchors that a forge makes of a page's headings."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in found}

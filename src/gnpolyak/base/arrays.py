@@ -161,6 +161,13 @@ def to_numpy(tree: Tree) -> Tree:
     return jax.tree.map(np.array, tree)
 
 
+def part(array: Any, start: int, stop: int, size: int | None = None) -> Any:
+    """The entries start:stop along the first axis, on the host, and zeros after them up to `size` entries."""
+    kept = np.asarray(array[start:stop])
+    missing = 0 if size is None else size - len(kept)
+    return np.concatenate([kept, np.zeros((missing, *kept.shape[1:]), kept.dtype)]) if missing else kept
+
+
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An uninitialised array that JAX can take over without a copy, which on the CPU it does from 64-byte addresses."""
     size = int(np.prod(shape)) * dtype.itemsize

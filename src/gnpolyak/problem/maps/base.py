@@ -63,6 +63,10 @@ class Map(Part):
         self.require(ENTRIES, "some entries of an image")
         return self(x)[indices]
 
+    def slab(self, x: Tree, places: Array) -> Array:
+        """c(x) at these places along its first axis."""
+        return self(x)[places]
+
     def linearize(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
         """The actions z ↦ Jz and v ↦ Jᵀv at x, linearised once for many applications."""
         self.require(IMAGE, "a Jacobian by autodiff")

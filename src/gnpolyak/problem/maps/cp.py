@@ -61,6 +61,9 @@ class CP(Map):
         rows = reduce(lambda t, a: (t[:, None, :] * a[None, :, :]).reshape(-1, a.shape[1]), x[:-1])
         return (rows @ x[-1].T).reshape([a.shape[0] for a in x])
 
+    def slab(self, x: Factors, places: Array) -> Array:
+        return self((x[0][places], *x[1:]))
+
     def entries(self, x: Factors, indices: tuple[Array, ...]) -> Array:
         rows = [a[index] for a, index in zip(x, indices, strict=True)]
         return jnp.sum(reduce(jnp.multiply, rows), axis=1)

@@ -54,6 +54,9 @@ class LowRank(Map):
         u, v = x
         return u @ v.T
 
+    def slab(self, x: Pair, places: Array) -> Array:
+        return x[0][places] @ x[1].T
+
     def entries(self, x: Pair, indices: tuple[Array, ...]) -> Array:
         u, v = x
         return jnp.sum(u[indices[0]] * v[indices[1]], axis=1)

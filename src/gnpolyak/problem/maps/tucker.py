@@ -57,6 +57,9 @@ class Tucker(Map):
     def __call__(self, x: Parts) -> Array:
         return _times(x[0], x[1])
 
+    def slab(self, x: Parts, places: Array) -> Array:
+        return self((x[0], (x[1][0][places], *x[1][1:])))
+
     def entries(self, x: Parts, indices: tuple[Array, ...]) -> Array:
         core, factors = x
         rows = [a[index] for a, index in zip(factors, indices, strict=True)]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
+from gnpolyak.base.arrays import part
 from gnpolyak.base.namespace import namespace
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.norms import Norm
@@ -42,6 +46,9 @@ class Amplitude(Norm):
     @property
     def offers(self) -> frozenset[Capability]:
         return frozenset({RESIDUALS})
+
+    def block(self, start: int, stop: int, size: int | None = None) -> Self:
+        return eqx.tree_at(lambda h: h.b, self, part(self.b, start, stop, size))
 
     def reading(self, z: Array) -> Array:
         return abs(z)

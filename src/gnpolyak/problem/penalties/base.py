@@ -124,5 +124,17 @@ class Penalty(Part):
         """The size of the numbers whose differences make up h: rounding in h is eps times this."""
         return 0.0
 
+    def block(self, start: int, stop: int, size: int | None = None) -> Penalty:
+        """What of a sum over measurements is that over start:stop, along their first axis.
+
+        Up to `size` they are followed by data of zero, which measurements of zero fit.
+        """
+        raise InputError(
+            given=f"{self.label}, to be cut by measurements",
+            needed="a sum over measurements, one term for each",
+            missing=f"terms that {self.label} could be cut between",
+            advice="use L1(b), or solve it as a whole",
+        )
+
     def check(self, z_shape: tuple[int, ...]) -> None:
         """Raise InputError when measurements of this shape do not fit."""

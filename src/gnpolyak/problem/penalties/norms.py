@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.arrays import as_real_array, precise
+from gnpolyak.base.arrays import as_real_array, part, precise
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.namespace import namespace
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
@@ -86,6 +87,15 @@ class L1(Norm):
     @property
     def rows(self) -> Rows | None:
         return self.scaling
+
+    def block(self, start: int, stop: int, size: int | None = None) -> L1:
+        b = part(self.b, start, stop, size)
+        if self.scaling is None:
+            return eqx.tree_at(lambda h: h.b, self, b)
+        each = np.asarray(self.scaling.weights).reshape(self.b.shape)
+        kept = part(each, start, stop)
+        weights = np.concatenate([kept, np.ones((len(b) - len(kept), *b.shape[1:]), kept.dtype)])
+        return eqx.tree_at(lambda h: (h.b, h.scaling), self, (b, Rows.of(weights, b.shape)))
 
     def residuals(self, z: Array) -> Array:
         return self.b - z if self.scaling is None else self.scaling((self.b - z).ravel())

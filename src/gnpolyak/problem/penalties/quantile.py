@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.arrays import as_real_array
+from gnpolyak.base.arrays import as_real_array, part
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_real
 from gnpolyak.problem.capabilities import TILT, Capability
@@ -48,6 +49,9 @@ class Pinball(Norm):
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
         for quantile in (0.5, 0.9):
             yield cls(rng.standard_normal(7), quantile), (7,)
+
+    def block(self, start: int, stop: int, size: int | None = None) -> Self:
+        return eqx.tree_at(lambda h: h.b, self, part(self.b, start, stop, size))
 
     @property
     def offers(self) -> frozenset[Capability]:

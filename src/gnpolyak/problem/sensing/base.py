@@ -9,6 +9,7 @@ import jax
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BY_AUTODIFF, IMAGE, Capability, Part
 from gnpolyak.problem.maps import AutodiffMap, Map
@@ -58,6 +59,18 @@ class Sensing(Part):
     def back(self, y: Tree) -> Tree:
         """The variable x of a variable y."""
         return y
+
+    def block(self, start: int, stop: int, size: int | None = None) -> Sensing:
+        """The measurements start:stop alone, followed by some that are zero of every image, up to `size` in all.
+
+        Of an image that is measured entry by entry, these are entries along its first axis.
+        """
+        raise InputError(
+            given=f"{self.label}, to be cut by measurements",
+            needed="measurements that can be taken one without the other",
+            missing=f"a way to cut: {self.label} has none",
+            advice="solve it as a whole, or give its measurements as the rows of a LinearSensing",
+        )
 
     def check(self, x: Tree) -> None:
         """Raise InputError when these measurements cannot be taken of x."""

@@ -68,6 +68,10 @@ class BilinearSensing(Sensing):
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         return c.bilinear_forms(x, self.p.astype(x[0].dtype), self.q.astype(x[1].dtype))
 
+    def block(self, start: int, stop: int, size: int | None = None) -> Self:
+        rows = [arrays.part(each, start, stop, size) for each in (self.p, self.q)]
+        return eqx.tree_at(lambda s: (s.p, s.q), self, rows)
+
     def cast(self, dtype: np.dtype) -> Self:
         return self if self.storage is not None else super().cast(dtype)
 

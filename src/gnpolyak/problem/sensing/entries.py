@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -52,12 +52,15 @@ class Entries(Sensing):
     sweep: Sweep | None
     """The order in which a pass goes over the entries of a matrix."""
     shape: tuple[int, ...] = eqx.field(static=True)
+    used: Array | None
+    """How many of the entries count, from the first on; None for all. The others are zero of every image."""
 
     def __init__(self, *indices: Any, shape: tuple[int, ...] | None = None) -> None:
         given, least = _axes(indices)
         self.shape = _shape(least, shape)
         self.indices = tuple(arrays.on_device(axis, jnp.int32) for axis in given)
         self.sweep = Sweep.of(*given) if len(given) == 2 else None
+        self.used = None
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
@@ -66,10 +69,25 @@ class Entries(Sensing):
         yield cls([0, 2], [1, 1], [2, 0]), SymmetricCP(3), rng.standard_normal((3, 2))
 
     def apply(self, image: Array) -> Array:
-        return image[self.indices]
+        return self.counted(image[self.indices])
+
+    def counted(self, z: Array) -> Array:
+        """The measurements, with zeros for those that do not count."""
+        return z if self.used is None else jnp.where(jnp.arange(len(z)) < self.used, z, 0)
+
+    def block(self, start: int, stop: int, size: int | None = None) -> Self:
+        indices = tuple(arrays.part(axis, start, stop, size) for axis in self.indices)
+        some = eqx.tree_at(lambda s: s.indices, self, indices)
+        if self.sweep is not None:
+            sweep = self.sweep.like(indices[0], indices[1], stop - start, self.shape)
+            some = eqx.tree_at(lambda s: s.sweep, some, sweep)
+        if size is None:
+            return some
+        used = np.asarray(stop - start, np.int32)
+        return eqx.tree_at(lambda s: s.used, some, used, is_leaf=lambda each: each is None)
 
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-        z, pull = jax.vjp(lambda x: c.entries(x, self.indices), x)
+        z, pull = jax.vjp(lambda x: self.counted(c.entries(x, self.indices)), x)
         return z, trees.adjoint(lambda v: pull(v)[0])
 
     def check_image(self, c: Map, x: Tree) -> None:
@@ -104,13 +122,33 @@ class Sweep(eqx.Module):
         transposed = bool(columns.max() > rows.max())
         major, minor = (columns, rows) if transposed else (rows, columns)
         width = int(minor.max()) + 1
-        key = major.astype(np.int64) * width + minor
-        ordered = bool(np.all(key[1:] >= key[:-1]))
-        order = np.zeros(0, np.int64) if ordered else np.argsort(key, kind="stable")
-        if not ordered:
+        order = _order(major, minor, width)
+        if np.all(order[1:] > order[:-1]):
+            order = order[:0]
+        else:
             major, minor = major[order], minor[order]
         parts = [arrays.on_device(each, jnp.int32) for each in (major, minor, order, _bounds(major, width))]
         return cls(parts[0], parts[1], parts[2], parts[3], transposed)
+
+    def like(self, rows: np.ndarray, columns: np.ndarray, used: int, shape: tuple[int, ...]) -> Sweep:
+        """The sweep over the first `used` of some entries of the same matrix; its arrays have sizes that do not vary.
+
+        Of all blocks of one size, so that one program serves them.
+        """
+        major, minor = (columns, rows) if self.transposed else (rows, columns)
+        width = shape[0] if self.transposed else shape[1]
+        order = np.arange(len(major))
+        order[:used] = _order(major[:used], minor[:used], width)
+        major, minor = major[order], minor[order]
+        bounds = _bounds(major[:used], width, _parts(len(major), width))
+        parts: Any = [np.asarray(each, np.int32) for each in (major, minor, order, bounds)]
+        return Sweep(*parts, self.transposed)
+
+
+def _order(major: np.ndarray, minor: np.ndarray, width: int) -> np.ndarray:
+    """The entries row by row."""
+    key = major.astype(np.int64) * width + minor
+    return np.arange(len(key)) if np.all(key[1:] >= key[:-1]) else np.argsort(key, kind="stable")
 
 
 # A part has a sum of its own for the shorter axis: with this many entries for each row of it, the sums are small beside
@@ -118,9 +156,16 @@ class Sweep(eqx.Module):
 _ENTRIES_A_ROW, _MOST_PARTS = 4, 32
 
 
-def _bounds(major: np.ndarray, width: int) -> np.ndarray:
+def _parts(entries: int, width: int) -> int:
+    """How many parts so many entries are cut into."""
+    return int(np.clip(entries // (_ENTRIES_A_ROW * width), 1, _MOST_PARTS))
+
+
+def _bounds(major: np.ndarray, width: int, parts: int | None = None) -> np.ndarray:
     """Where parts of about the same size begin, each with a row, and the end; some may be empty."""
-    count = int(np.clip(len(major) // (_ENTRIES_A_ROW * width), 1, _MOST_PARTS))
+    count = _parts(len(major), width) if parts is None else parts
+    if not len(major):
+        return np.zeros(count + 1, np.int64)
     rows = major[len(major) * np.arange(1, count) // count]
     return np.concatenate([[0], np.searchsorted(major, rows), [len(major)]])
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
@@ -18,6 +23,33 @@ class Identity(Sensing):
     def apply(self, image: Array) -> Array:
         return image
 
+    def block(self, start: int, stop: int, size: int | None = None) -> Sensing:
+        ends: Any = np.asarray([start, stop], np.int32)
+        return Slab(ends, stop - start if size is None else size)
+
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Tree]]:
         yield cls(), SymmetricCP(3), rng.standard_normal((4, 2))
+
+
+class Slab(Sensing):
+    """Some of an image's entries along its first axis, from the first of `ends` to before the second, then zeros."""
+
+    ends: Array
+    size: int = eqx.field(static=True)
+    """How many, with the zeros."""
+
+    def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+        def some(x: Tree) -> Array:
+            places = self.ends[0] + jnp.arange(self.size)
+            seen = places < self.ends[1]
+            image = c.slab(x, jnp.where(seen, places, self.ends[0]))
+            return jnp.where(seen.reshape(-1, *[1] * (image.ndim - 1)), image, 0)
+
+        z, pull = jax.vjp(some, x)
+        return z, trees.adjoint(lambda v: pull(v)[0])
+
+    @classmethod
+    def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Tree]]:
+        ends: Any = np.asarray([1, 3], np.int32)
+        yield cls(ends, 3), SymmetricCP(3), rng.standard_normal((4, 2))

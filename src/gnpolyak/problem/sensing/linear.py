@@ -24,6 +24,10 @@ class Matrix(eqx.Module):
 
     rows: Array
 
+    def block(self, start: int, stop: int, size: int | None) -> Matrix:
+        """Some of the rows, and rows of zeros."""
+        return Matrix(arrays.part(self.rows, start, stop, size))
+
     def __call__(self, image: Array) -> Array:
         return self.rows @ image.ravel()
 
@@ -35,6 +39,12 @@ class Sparse(eqx.Module):
     column: Array
     entry: Array
     m: int = eqx.field(static=True)
+
+    def block(self, start: int, stop: int, size: int | None) -> Sparse:
+        """Some of the rows, and rows of zeros."""
+        first, last = np.searchsorted(np.asarray(self.row), [start, stop])
+        row, column, entry = (arrays.part(each, first, last) for each in (self.row, self.column, self.entry))
+        return Sparse(row - np.int32(start), column, entry, stop - start if size is None else size)
 
     def __call__(self, image: Array) -> Array:
         terms = self.entry * image.ravel()[self.column]
@@ -117,6 +127,11 @@ class LinearSensing(Sensing):
     def apply(self, image: Array) -> Array:
         self._check_image(image)
         return self.operator(image)
+
+    def block(self, start: int, stop: int, size: int | None = None) -> Sensing:
+        if isinstance(self.operator, Pair):
+            return super().block(start, stop, size)
+        return eqx.tree_at(lambda s: s.operator, self, self.operator.block(start, stop, size))
 
     @property
     def own_adjoint(self) -> bool:

@@ -84,6 +84,10 @@ class PowerSensing(Sensing):
         found = roots(self._rows())
         return self if found is None else Whitened(self, *map(jnp.asarray, found))
 
+    def block(self, start: int, stop: int, size: int | None = None) -> Self:
+        rows = [arrays.part(each, start, stop, size) for each in self._rows()]
+        return eqx.tree_at(lambda s: s._rows(), self, rows)
+
     def _rows(self) -> list[Array]:
         return [self.p] if self.q is None else [self.p, self.q]
 
@@ -145,6 +149,9 @@ class Whitened(Sensing):
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         z, pull = self.rows.measure(c, self.back(x))
         return z, lambda v: self.back(pull(v))
+
+    def block(self, start: int, stop: int, size: int | None = None) -> Self:
+        return eqx.tree_at(lambda s: s.rows, self, self.rows.block(start, stop, size))
 
     def cast(self, dtype: np.dtype) -> Self:
         return type(self)(self.rows.cast(dtype), *arrays.cast((self.root, self.inverse), dtype))

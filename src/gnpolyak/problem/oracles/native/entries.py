@@ -56,7 +56,9 @@ def _evaluate_native(sensing: Entries, c: LowRank, penalty: L1, x: Pair) -> tupl
 
 
 def _values_native(sensing: Entries, c: LowRank, x: Pair) -> Array:
-    return _pass("values", sensing, _turned(sensing, x), (sensing.indices[0].shape,), adjoint=False)[0]
+    values = _pass("values", sensing, _turned(sensing, x), (sensing.indices[0].shape,), adjoint=False)[0]
+    # Of entries that do not count, nothing was written.
+    return sensing.counted(values)
 
 
 def _product_native(sensing: Entries, c: LowRank, x: Pair, z: Pair | None, w: Array) -> tuple[Array | None, Pair]:
@@ -64,7 +66,7 @@ def _product_native(sensing: Entries, c: LowRank, x: Pair, z: Pair | None, w: Ar
     along = tuple(each[:, :0] for each in (u, v)) if z is None else _turned(sensing, z)
     shapes = ((0,) if z is None else w.shape, u.shape, v.shape)
     pushed, gu, gv = _pass("product", sensing, (u, v, *along, w), shapes, along=z is not None)
-    return None if z is None else pushed, _turned(sensing, (gu, gv))
+    return None if z is None else sensing.counted(pushed), _turned(sensing, (gu, gv))
 
 
 def _turned(sensing: Any, pair: Pair) -> Pair:

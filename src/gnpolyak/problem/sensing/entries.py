@@ -142,7 +142,7 @@ class Sweep(eqx.Module):
         major, minor = major[order], minor[order]
         bounds = _bounds(major[:used], width, _parts(len(major), width))
         parts: Any = [np.asarray(each, np.int32) for each in (major, minor, order, bounds)]
-        return Sweep(*parts, self.transposed)
+        return Sweep(parts[0], parts[1], parts[2], parts[3], self.transposed)
 
 
 def _order(major: np.ndarray, minor: np.ndarray, width: int) -> np.ndarray:

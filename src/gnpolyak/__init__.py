@@ -28,6 +28,7 @@ from gnpolyak.problem.maps import (
 )
 from gnpolyak.problem.oracles import Kernel, Products, native
 from gnpolyak.problem.penalties import L1, L2, L21, Amplitude, CustomPenalty, Penalty, Pinball
+from gnpolyak.problem.sharding import shard, shard_from_local
 from gnpolyak.problem.sensing import (
     BilinearSensing,
     Entries,
@@ -123,6 +124,8 @@ __all__ = [
     "instances",
     "minimize",
     "native",
+    "shard",
+    "shard_from_local",
     "starts",
     "step",
     "tables",

@@ -12,6 +12,7 @@ from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import COUNTABLE, as_float, is_real, is_whole, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.bounds import bounded
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
@@ -123,6 +124,7 @@ def checked_start(
     problem, x = bounded(problem, x, bounds, grows)
     with arrays.computing_in(dtype, compiled=False):
         problem = problem.cast(dtype).settled(x)
+        x = joined(problem, x)
         problem.check(x)
         method.check(problem, x)
     return problem, x, dtype

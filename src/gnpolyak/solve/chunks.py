@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gnpolyak.base.measurements import laid_out
 from gnpolyak.base.shapes import structure_of
 from gnpolyak.base.small import on_gpu, undisturbed
 from gnpolyak.base.threads import one_lapack_thread
@@ -40,7 +41,8 @@ class _Trace(eqx.Module):
 @jax.jit
 def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: tuple[int, int]) -> State:
     """`init`, compiled. `made` are the oracle calls made before, and the most there may be."""
-    return init(problem, method, target, x0, calls=made[0], limit=made[1])
+    with laid_out(problem.sensing.spread):
+        return init(problem, method, target, x0, calls=made[0], limit=made[1])
 
 
 @jax.jit
@@ -75,7 +77,8 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
 
         return now, jax.tree.map(write, trace, rest, last)
 
-    return lax.while_loop(unfinished, iterate, (state, trace))
+    with laid_out(problem.sensing.spread):
+        return lax.while_loop(unfinished, iterate, (state, trace))
 
 
 # What was compiled lately, by structure and shapes: to ask JAX itself takes milliseconds.

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array, lax
 
 from gnpolyak.base import trees
+from gnpolyak.base.measurements import Layout, gathered, laid_out
 from gnpolyak.base.namespace import namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM_PINV
@@ -72,9 +73,9 @@ class Data(eqx.Module):
     adds_up: Array
 
 
-def told(of: Data, **figures: object) -> Dual:
+def told(of: Data, layout: Layout | None = None, **figures: object) -> Dual:
     """A dual vector of these data, with its figures."""
-    r, zero = np.asarray(of.r), np.asarray(of.zero)
+    r, zero = gathered(layout, of.r), gathered(layout, of.zero)
     return Dual(r=r, zero=zero, unit=float(of.unit), adds_up=bool(of.adds_up), **figures)  # type: ignore[arg-type]
 
 
@@ -107,7 +108,9 @@ def in_metric(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
         free = inwards
     steps, slope, left = map(float, figures)
     seconds = time.perf_counter() - began
-    return told(of, v=np.asarray(v), steps=steps, slope=slope, left=left, edge=0.0, products=made, seconds=seconds)
+    layout = problem.sensing.spread
+    figures_told = {"steps": steps, "slope": slope, "left": left, "products": made, "seconds": seconds}
+    return told(of, layout, v=gathered(layout, v), edge=0.0, **figures_told)
 
 
 @jax.jit
@@ -115,6 +118,13 @@ def _in_metric(
     problem: Composite, x: Tree, tol: Array | float, budget: Array | int, free: Tree | None
 ) -> tuple[Data, Array, Array, Array, Array, Array, Tree]:
     """The search on the variables that are free; at last which ones those are that its v does not push outwards."""
+    with laid_out(problem.sensing.spread):
+        return _searched(problem, x, tol, budget, free)
+
+
+def _searched(
+    problem: Composite, x: Tree, tol: Array | float, budget: Array | int, free: Tree | None
+) -> tuple[Data, Array, Array, Array, Array, Array, Tree]:
     z = problem.measure(x)
     r, value = problem.penalty.residuals(z).ravel(), problem.penalty.value(z)
     of = split(r, value, data(problem, x), problem.penalty.tilt, tol)
@@ -182,9 +192,9 @@ def _balanced(
 
         def iterate(s: tuple[Array, Tree, Tree, Array, Array]) -> tuple[Array, Tree, Tree, Array, Array]:
             v, residual, direction, rho, count = s
-            pushed, pulled = products.product(direction, zero)
+            pushed, pulled, energy = products.weighed(direction, zero)
             p = zero * pushed
-            t = ratio(rho, jnp.sum(p * p))
+            t = ratio(rho, energy)
             residual = trees.add_scaled(residual, -t, pulled)
             y = precondition(residual)
             new = jnp.where(t > 0, trees.dot(residual, y), 0.0)

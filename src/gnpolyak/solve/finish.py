@@ -10,10 +10,12 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.measurements import gathered
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.formed import Formed
+from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.certificate import certify
 from gnpolyak.solve.escape import escape
 from gnpolyak.solve.loop import Run, is_lower, no_worse
@@ -49,7 +51,7 @@ def proves(problem: Composite, rule: Target, x: Tree) -> Callable[[float, float]
     bound, tol = float(rule.stated()), float(rule.tol)
     if not problem.penalty.has(RESIDUALS):
         return lambda value, first: value - bound <= tol * (first - bound)
-    b = Formed(problem, trees.on_host(x)).data if forms_jacobian(problem, x) else np.asarray(_data(problem, x))
+    b = Formed(problem, trees.on_host(x)).data if forms_jacobian(problem, x) else _whole(problem, _data(problem, x))
     allowed = tol * b.size * _typical(b)
     return lambda value, first: value - bound <= allowed
 
@@ -145,7 +147,13 @@ def residuals_and_data(run: Run, res: Result) -> tuple[np.ndarray, np.ndarray]:
     if forms_jacobian(run.given, res.x):
         formed = Formed(run.given, trees.on_host(res.x))
         return formed.seen(trees.on_host(res.x))[1], formed.data
-    return np.asarray(_residuals(run.given, res.x)), np.asarray(_data(run.given, res.x))
+    x = joined(run.given, res.x)
+    return _whole(run.given, _residuals(run.given, x)), _whole(run.given, _data(run.given, x))
+
+
+def _whole(problem: Composite, vector: Array) -> np.ndarray:
+    """All of a vector with a number for each measurement."""
+    return gathered(problem.sensing.spread, vector)
 
 
 def _polished(run: Run, rule: Target, res: Result) -> Result:

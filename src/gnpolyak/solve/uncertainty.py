@@ -18,6 +18,7 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.measurements import counted, laid_out
 from gnpolyak.base.namespace import namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
@@ -67,7 +68,7 @@ def _influence(r: Array, variables: int, sigma: float) -> tuple[Array, Array]:
     """Which data count as good, and τ²."""
     xp = namespace(r)
     u = xp.minimum(xp.abs(r) / (TUKEY * sigma), 1.0)
-    good = u < 1
+    good = counted(r) & (u < 1)
     psi, slope = r * (1 - u * u) ** 2, (1 - u * u) * (1 - 5 * u * u)
     count = xp.sum(good)
     mean = xp.sum(xp.where(good, slope, 0.0)) / count
@@ -109,7 +110,8 @@ def gram_inverse(matrix: Any) -> tuple[np.ndarray, int]:
 def _solved(problem: Composite, x: Tree, direction: Tree, sigma: float) -> Tree:
     """τ² (JᵀAᵀAJ)†d, by conjugate gradients in the metric of the map."""
     r = problem.penalty.residuals(problem.measure(x)).ravel()
-    good, scale = _influence(r, trees.size(x), sigma)
+    with laid_out(problem.sensing.spread):
+        good, scale = _influence(r, trees.size(x), sigma)
     products, kept, free = problem.linearised(x), good.astype(scale.dtype), _free(problem, x)
     if free is not None:
         products, direction = products.over(free), trees.masked(free, direction)

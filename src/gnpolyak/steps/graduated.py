@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.measurements import counted, number, totals
 from gnpolyak.base.namespace import cond, namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
@@ -159,7 +160,7 @@ def _judged(memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation,
     # A refused step is halved along itself.
     raised = xp.maximum(4 * trial.damping, trial.bending)
     delta = memory.width.delta
-    share = min(1.0, (variables / seen.r.size) ** 0.5)
+    share = min(1.0, (variables / number(seen.r)) ** 0.5)
     # A step that is short because it was damped or refused proves nothing.
     free = accepted & (trial.damping <= _TENTH * trial.bending)
     tight = finite & ((free & (trial.moved <= _TENTH * share * delta)) | (trial.moved <= eps**0.5 * delta) | spent)
@@ -190,23 +191,25 @@ def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, 
     a, width, rounding = xp.abs(memory.seen.r), memory.width, memory.rounding
     delta = width.delta
     w = width.weights(memory.seen.r)
-    size = xp.sqrt(ratio(xp.sum(w * xp.where(w > 0, a, 0.0) ** 2), xp.sum(w)))
-    inside = a <= TUKEY * delta
-    core, good = xp.sum(a <= delta), xp.sum(inside)
+    here, count = counted(a), number(a)
+    squares, weight = totals(w * xp.where(w > 0, a, 0.0) ** 2, w)
+    size = xp.sqrt(ratio(squares, weight))
+    inside = here & (a <= TUKEY * delta)
+    core, good = totals(here & (a <= delta), inside)
     top = xp.max(xp.where(inside, a, 0.0))
     scale = MAD * median(a)
     bulk = scale <= delta
     # Nothing between δ/2 and 4.685 δ: good and bad are apart, and δ may follow the good.
-    gap = (top <= delta / 2) & (2 * good > a.size)
+    gap = (top <= delta / 2) & (2 * good > count)
     settled = bulk & (good - core <= _GRAY * core)
     small = (size <= rounding) | ((size <= ROUNDING / 8 * rounding) & (size > memory.size / 2))
     exact = width.redescending & ~memory.noisy & bulk & small
     # Half of the data outside δ and nothing to be explained: their scale is noise, unless it falls all the same.
     noise = (tight | (explained <= _TENTH * scale)) & ~bulk & ~gap & ~memory.noisy
     # No more data than variables leave nothing to tell noise by.
-    noise = noise & (a.size > variables)
+    noise = noise & (count > variables)
     # Residuals of a fit of n variables are smaller than the noise by this factor.
-    freedom = (1 - min(variables / a.size, 0.5)) ** -0.5
+    freedom = (1 - min(variables / count, 0.5)) ** -0.5
     recovered = memory.noisy & tight & (scale <= delta / (2 * _HOLD * freedom))
     finished = memory.noisy & tight & ~recovered
     sigma = _HOLD * freedom * MAD * median(a, a <= TUKEY * scale)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import trees
+from gnpolyak.base.measurements import totals
 from gnpolyak.base.namespace import namespace, solve_triangular
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import formed
@@ -78,12 +79,15 @@ def forms_jacobian(problem: Composite | Formed, x: Tree) -> bool:
         return True
     if not problem.map.has(GRAM_PINV):
         return is_small(problem, x)
-    return problem.box is not None and trees.size(x) ** 2 * problem.shape(x).size <= _QUICK
+    quick = problem.box is not None and trees.size(x) ** 2 * problem.shape(x).size <= _QUICK
+    return quick and problem.sensing.spread is None
 
 
 def is_small(problem: Composite, x: Tree) -> bool:
-    """Whether AJ is small enough to be formed and factorised."""
+    """Whether AJ is small enough to be formed and factorised, and on one device."""
     size = trees.size(x)
+    if problem.sensing.spread is not None:
+        return False
     return size <= LARGEST_DENSE_VARIABLE and size * problem.shape(x).size <= LARGEST_DENSE_JACOBIAN
 
 
@@ -148,8 +152,8 @@ def conjugate_gradient(
     least = jnp.where(system.apart, 1e-2, 1e-1) ** 2 * rho
 
     def iterate(s: _CG) -> _CG:
-        pushed, pulled = products.product(s.direction, w)
-        energy, length = jnp.sum(w * pushed * pushed), trees.dot(s.direction, s.direction)
+        pushed, pulled, energy = products.weighed(s.direction, w)
+        length = trees.dot(s.direction, s.direction)
         gain = jnp.where(s.products == 0, ratio(energy, s.rho - known * length), s.gain)
         t = ratio(s.rho, energy + gain * damping * length)
         fall = trees.add_scaled(pulled, gain * damping, s.direction)
@@ -210,6 +214,5 @@ def marquardt(system: Weighted, variables: int) -> Array:
 def trial(system: Weighted, image: Array, bending: Array, damping: Array) -> Trial:
     """What a step with this image AJz promises."""
     w, xp = system.w, namespace(image)
-    energy = xp.sum(w * image * image)
-    predicted = xp.sum(w * image * (system.r - image / 2))
-    return Trial(predicted, xp.sqrt(ratio(energy, xp.sum(w))), bending, damping)
+    energy, predicted, whole = totals(w * image * image, w * image * (system.r - image / 2), w)
+    return Trial(predicted, xp.sqrt(ratio(energy, whole)), bending, damping)

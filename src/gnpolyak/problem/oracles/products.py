@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
@@ -25,6 +26,8 @@ class Products:
     """v ↦ (AJ)ᵀv."""
     product: Callable[[Tree, Array], tuple[Array, Tree]]
     """(z, w) ↦ AJz and (AJ)ᵀ(w ⊙ AJz), which is all that an iteration of conjugate gradients needs."""
+    together: Callable[[Tree, Array], tuple[Array, Tree, Array]] | None = None
+    """The product and Σ wᵢ (AJz)ᵢ², where devices have to agree on both, and can at once."""
 
     @classmethod
     def of(cls, push: Callable[[Tree], Array], pull: Callable[[Array], Tree]) -> Products:
@@ -35,6 +38,13 @@ class Products:
             return pushed, pull(w * pushed)
 
         return cls(push, pull, product)
+
+    def weighed(self, z: Tree, w: Array) -> tuple[Array, Tree, Array]:
+        """The product and the energy Σ wᵢ (AJz)ᵢ²."""
+        if self.together is not None:
+            return self.together(z, w)
+        pushed, pulled = self.product(z, w)
+        return pushed, pulled, jnp.sum(w * pushed * pushed)
 
     def rows(self, rows: Rows | None) -> Products:
         """Those of the rows that a penalty's residuals are made of, RAJ: its residuals are R(b − A(c(x)))."""
@@ -49,8 +59,12 @@ class Products:
             pushed, pulled = self.product(trees.masked(free, z), w)
             return pushed, trees.masked(free, pulled)
 
+        def together(z: Tree, w: Array) -> tuple[Array, Tree, Array]:
+            pushed, pulled, energy = self.weighed(trees.masked(free, z), w)
+            return pushed, trees.masked(free, pulled), energy
+
         push, pull = lambda z: self.push(trees.masked(free, z)), lambda v: trees.masked(free, self.pull(v))
-        return Products(push, pull, product)
+        return Products(push, pull, product, together)
 
 
 def linearised(c: Map, sensing: Sensing, x: Tree, reading: Callable[[Array], Array] = lambda z: z) -> Products:

@@ -9,7 +9,7 @@ from jax import Array
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
-from gnpolyak.problem.penalties import L1
+from gnpolyak.problem.penalties import L1, Spread
 from gnpolyak.problem.sensing import Whitened
 
 
@@ -33,10 +33,16 @@ class Behind(Kernel):
             pushed, pulled = own.product(sensing.back(z), w)
             return pushed, sensing.back(pulled)
 
-        return Products(lambda z: own.push(sensing.back(z)), lambda v: sensing.back(own.pull(v)), product)
+        def together(z: Array, w: Array) -> tuple[Array, Array, Array]:
+            pushed, pulled, energy = own.weighed(sensing.back(z), w)
+            return pushed, sensing.back(pulled), energy
+
+        return Products(lambda z: own.push(sensing.back(z)), lambda v: sensing.back(own.pull(v)), product, together)
 
     def _own(self, c: Any, sensing: Any, penalty: Any) -> Kernel:
-        return KERNELS[type(c), type(sensing.rows), type(penalty)]
+        rows = type(sensing.rows)
+        return KERNELS.get(rows) or KERNELS[type(c), rows, type(penalty)]
 
 
 KERNELS.register(SymmetricCP, Whitened, L1)(Behind())
+KERNELS.register(SymmetricCP, Whitened, Spread)(Behind())

@@ -11,7 +11,8 @@ from gnpolyak.problem.penalties.custom import CustomPenalty
 from gnpolyak.problem.penalties.groups import L21
 from gnpolyak.problem.penalties.norms import L1, L2
 from gnpolyak.problem.penalties.quantile import Pinball
+from gnpolyak.problem.penalties.spread import Spread
 
 PENALTIES: Table[type[Penalty]] = Table("penalties", L1, L2, L21, Pinball, Amplitude, CustomPenalty)
 
-__all__ = ["L1", "L2", "L21", "PENALTIES", "Amplitude", "CustomPenalty", "Penalty", "Pinball", "Rows"]
+__all__ = ["L1", "L2", "L21", "PENALTIES", "Amplitude", "CustomPenalty", "Penalty", "Pinball", "Rows", "Spread"]

@@ -10,6 +10,7 @@ from gnpolyak.problem.sensing.linear import LinearSensing
 from gnpolyak.problem.sensing.parts import Parts
 from gnpolyak.problem.sensing.pauli import PauliSensing
 from gnpolyak.problem.sensing.power import PowerSensing, Whitened
+from gnpolyak.problem.sensing.shards import Shards
 
 SENSING: Table[type[Sensing]] = Table(
     "measurements",
@@ -30,5 +31,6 @@ __all__ = [
     "PauliSensing",
     "PowerSensing",
     "Sensing",
+    "Shards",
     "Whitened",
 ]

@@ -10,6 +10,7 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.measurements import Layout
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BY_AUTODIFF, IMAGE, Capability, Part
 from gnpolyak.problem.maps import AutodiffMap, Map
@@ -71,6 +72,24 @@ class Sensing(Part):
             missing=f"a way to cut: {self.label} has none",
             advice="solve it as a whole, or give its measurements as the rows of a LinearSensing",
         )
+
+    @property
+    def entries(self) -> int:
+        """How many numbers these measurements have of what may be more or less of for as many measurements."""
+        return 0
+
+    def filled(self, entries: int) -> Sensing:
+        """The same measurements, with so many of those numbers: zeros are added."""
+        return self
+
+    def flattened(self) -> Sensing:
+        """The same measurements along one axis; by default they lie along one already."""
+        return self
+
+    @property
+    def spread(self) -> Layout | None:
+        """How the measurements lie on several devices; None where they do not."""
+        return None
 
     def check(self, x: Tree) -> None:
         """Raise InputError when these measurements cannot be taken of x."""

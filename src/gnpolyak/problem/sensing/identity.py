@@ -38,16 +38,21 @@ class Slab(Sensing):
     ends: Array
     size: int = eqx.field(static=True)
     """How many, with the zeros."""
+    flat: bool = eqx.field(static=True, default=False)
 
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         def some(x: Tree) -> Array:
             places = self.ends[0] + jnp.arange(self.size)
             seen = places < self.ends[1]
             image = c.slab(x, jnp.where(seen, places, self.ends[0]))
-            return jnp.where(seen.reshape(-1, *[1] * (image.ndim - 1)), image, 0)
+            some = jnp.where(seen.reshape(-1, *[1] * (image.ndim - 1)), image, 0)
+            return some.ravel() if self.flat else some
 
         z, pull = jax.vjp(some, x)
         return z, trees.adjoint(lambda v: pull(v)[0])
+
+    def flattened(self) -> Slab:
+        return Slab(self.ends, self.size, flat=True)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Tree]]:

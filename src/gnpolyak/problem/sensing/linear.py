@@ -46,6 +46,13 @@ class Sparse(eqx.Module):
         row, column, entry = (arrays.part(each, first, last) for each in (self.row, self.column, self.entry))
         return Sparse(row - np.int32(start), column, entry, stop - start if size is None else size)
 
+    def filled(self, entries: int) -> Sparse:
+        """With zeros in the last row, up to so many entries."""
+        more = entries - len(self.row)
+        row = np.concatenate([self.row, np.full(more, self.m - 1, np.int32)])
+        column, entry = (arrays.part(each, 0, len(each), entries) for each in (self.column, self.entry))
+        return Sparse(arrays.part(row, 0, entries), column, entry, self.m)
+
     def __call__(self, image: Array) -> Array:
         terms = self.entry * image.ravel()[self.column]
         return jax.ops.segment_sum(terms, self.row, self.m, indices_are_sorted=True)
@@ -132,6 +139,15 @@ class LinearSensing(Sensing):
         if isinstance(self.operator, Pair):
             return super().block(start, stop, size)
         return eqx.tree_at(lambda s: s.operator, self, self.operator.block(start, stop, size))
+
+    @property
+    def entries(self) -> int:
+        return self.operator.row.size if isinstance(self.operator, Sparse) else 0
+
+    def filled(self, entries: int) -> Self:
+        if not isinstance(self.operator, Sparse):
+            return self
+        return eqx.tree_at(lambda s: s.operator, self, self.operator.filled(entries))
 
     @property
     def own_adjoint(self) -> bool:

@@ -12,6 +12,7 @@ from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.measurements import Layout
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import POWER_FORMS, Capability
 from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
@@ -120,7 +121,7 @@ class Whitened(Sensing):
     """
 
     needs: ClassVar[Capability] = POWER_FORMS
-    rows: PowerSensing
+    rows: Any
     """The measurements of X."""
     root: Array
     """Σ^½."""
@@ -137,6 +138,10 @@ class Whitened(Sensing):
     @property
     def label(self) -> str:
         return self.rows.label
+
+    @property
+    def spread(self) -> Layout | None:
+        return self.rows.spread
 
     def into(self, x: Array) -> Array:
         """Y of X."""

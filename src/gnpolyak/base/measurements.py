@@ -1,0 +1,133 @@
+"""Vectors with a number for each measurement, and how they lie on several devices.
+
+Such a vector is spread over the devices of a mesh in pieces of one length. Where the measurements do not fill them, each
+piece ends with places that stand for none. Sums over measurements need not know: what is there is zero. Counts and
+medians do, and ask here. Which places count is known while a program is traced, as JAX knows its axes then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from gnpolyak.base.namespace import namespace
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the measurements lie on the devices of a mesh."""
+
+    mesh: Mesh
+    lengths: tuple[int, ...]
+    """How many there are on each device, in the order of the mesh."""
+    room: int
+    """The places for them on each: the same number everywhere."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of the mesh, over all of which measurements are spread."""
+        return tuple(self.mesh.axis_names)
+
+    @property
+    def spread(self) -> NamedSharding:
+        """Where an array goes whose first axis is spread."""
+        return NamedSharding(self.mesh, P(self.axes))
+
+    @property
+    def everywhere(self) -> NamedSharding:
+        """Where an array goes of which each device has all."""
+        return NamedSharding(self.mesh, P())
+
+    @property
+    def size(self) -> int:
+        """The number of places."""
+        return len(self.lengths) * self.room
+
+    @property
+    def total(self) -> int:
+        """The number of measurements."""
+        return sum(self.lengths)
+
+    def counted(self) -> Array:
+        """Whether a measurement is in each of the places."""
+        inside = jnp.arange(self.room) < jnp.asarray(self.lengths)[:, None]
+        return lax.with_sharding_constraint(inside.reshape(-1), self.spread)
+
+    def among(self, chosen: np.ndarray) -> Array:
+        """Whether the measurement in each of the places is one of those that are chosen, by their numbers."""
+        firsts = np.cumsum([0, *self.lengths])
+
+        def here(numbers: Array) -> Array:
+            shard = lax.axis_index(self.axes)
+            place = numbers - jnp.asarray(firsts)[shard]
+            inside = (place >= 0) & (place < jnp.asarray(self.lengths)[shard])
+            return jnp.zeros(self.room, bool).at[jnp.where(inside, place, self.room)].set(True, mode="drop")
+
+        each = jax.shard_map(here, mesh=self.mesh, in_specs=P(), out_specs=P(self.axes), check_vma=False)
+        return each(jnp.asarray(chosen))
+
+    def gathered(self, vector: Any) -> np.ndarray:
+        """The measurements' numbers on the host, of all processes, in their order."""
+        pieces = fetched(vector).reshape(len(self.lengths), self.room, *vector.shape[1:])
+        return np.concatenate([piece[:length] for piece, length in zip(pieces, self.lengths, strict=True)])
+
+
+_current: ContextVar[Layout | None] = ContextVar("layout", default=None)
+
+
+@contextmanager
+def laid_out(layout: Layout | None) -> Iterator[None]:
+    """A block that traces a program on measurements that lie so."""
+    before = _current.set(layout)
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def current() -> Layout | None:
+    """How the measurements lie that are computed on; None for all of them in one piece."""
+    return _current.get()
+
+
+def number(vector: Any) -> int:
+    """How many measurements a vector is of."""
+    layout = current()
+    return int(vector.size) if layout is None else layout.total
+
+
+def counted(vector: Any) -> Any:
+    """Which of a vector's places stand for a measurement: True for all."""
+    layout = current()
+    return True if layout is None else layout.counted()
+
+
+def totals(*vectors: Any) -> tuple[Any, ...]:
+    """The sums of vectors over all measurements; on several devices they are agreed on at once."""
+    if current() is None:
+        return tuple(namespace(each).sum(each) for each in vectors)
+    return tuple(jnp.sum(jnp.stack(vectors), axis=1))
+
+
+def gathered(layout: Layout | None, vector: Any) -> np.ndarray:
+    """A vector of measurements' numbers on the host, however they lie; of several processes, all must ask."""
+    return np.asarray(vector) if layout is None else layout.gathered(vector)
+
+
+def fetched(array: Any) -> np.ndarray:
+    """An array on the host, whichever devices and processes hold its parts; of several processes, all must ask."""
+    if not isinstance(array, jax.Array) or array.is_fully_addressable or array.is_fully_replicated:
+        return np.asarray(array)
+    from jax.experimental import multihost_utils
+
+    return np.asarray(multihost_utils.process_allgather(array, tiled=True))

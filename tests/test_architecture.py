@@ -28,7 +28,7 @@ INSIDE = {
         {"sensing"},
         {"oracles"},
         {"composite"},
-        {"formed"},
+        {"formed", "sharding"},
     ],
     "steps": [
         {"status"},

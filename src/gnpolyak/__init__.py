@@ -28,7 +28,6 @@ from gnpolyak.problem.maps import (
 )
 from gnpolyak.problem.oracles import Kernel, Products, native
 from gnpolyak.problem.penalties import L1, L2, L21, Amplitude, CustomPenalty, Penalty, Pinball
-from gnpolyak.problem.sharding import shard, shard_from_local
 from gnpolyak.problem.sensing import (
     BilinearSensing,
     Entries,
@@ -41,6 +40,7 @@ from gnpolyak.problem.sensing import (
     PowerSensing,
     Sensing,
 )
+from gnpolyak.problem.sharding import shard, shard_from_local
 from gnpolyak.solve import tables
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import History, Result

@@ -1,7 +1,7 @@
 """Vectors with a number for each measurement, and how they lie on several devices.
 
-Such a vector is spread over the devices of a mesh in pieces of one length. Where the measurements do not fill them, each
-piece ends with places that stand for none. Sums over measurements need not know: what is there is zero. Counts and
+Such a vector is spread over the devices of a mesh in pieces of one length. Where the measurements do not fill them,
+each piece ends with places that stand for none. Sums over measurements need not know: what is there is zero. Counts and
 medians do, and ask here. Which places count is known while a program is traced, as JAX knows its axes then.
 """
 
@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -76,10 +78,16 @@ class Layout:
         each = jax.shard_map(here, mesh=self.mesh, in_specs=P(), out_specs=P(self.axes), check_vma=False)
         return each(jnp.asarray(chosen))
 
-    def gathered(self, vector: Any) -> np.ndarray:
-        """The measurements' numbers on the host, of all processes, in their order."""
-        pieces = fetched(vector).reshape(len(self.lengths), self.room, *vector.shape[1:])
-        return np.concatenate([piece[:length] for piece, length in zip(pieces, self.lengths, strict=True)])
+    def gathered(self, vector: Any, step: int = 1) -> np.ndarray:
+        """The measurements' numbers on the host, of all processes, in their order; with a step, some of each device."""
+        some = fetched(_stepped(vector, len(self.lengths), step))
+        lengths = [-(-length // step) for length in self.lengths]
+        return np.concatenate([piece[:length] for piece, length in zip(some, lengths, strict=True)])
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _stepped(vector: Array, pieces: int, step: int) -> Array:
+    return vector.reshape(pieces, -1, *vector.shape[1:])[:, ::step]
 
 
 _current: ContextVar[Layout | None] = ContextVar("layout", default=None)
@@ -128,6 +136,4 @@ def fetched(array: Any) -> np.ndarray:
     """An array on the host, whichever devices and processes hold its parts; of several processes, all must ask."""
     if not isinstance(array, jax.Array) or array.is_fully_addressable or array.is_fully_replicated:
         return np.asarray(array)
-    from jax.experimental import multihost_utils
-
     return np.asarray(multihost_utils.process_allgather(array, tiled=True))

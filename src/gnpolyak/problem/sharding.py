@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
@@ -17,7 +18,7 @@ from gnpolyak.base.measurements import Layout
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.penalties import Spread
-from gnpolyak.problem.sensing import Identity, Shards
+from gnpolyak.problem.sensing import Identity, Shards, Slab
 
 AXIS = "measurements"
 """The axis of a mesh that is made here."""
@@ -102,6 +103,39 @@ def joined(problem: Composite, x: Tree) -> Tree:
     if jax.process_count() > 1:
         x = multihost_utils.broadcast_one_to_all(jax.tree.map(np.asarray, x))
     return jax.device_put(x, layout.everywhere)
+
+
+def at_hand(problem: Composite) -> Composite:
+    """The problem on this process and one device, for what is made of the data once: itself if it is there already.
+
+    Of more numbers than a start needs (1 GB) it is one of evenly taken measurements; of an image all are taken.
+    """
+    layout, sensing, penalty = problem.sensing.spread, problem.sensing, problem.penalty
+    if layout is None or not isinstance(sensing, Shards) or not isinstance(penalty, Spread):
+        return problem
+    image = isinstance(sensing.each, Slab)
+    size = sum(leaf.size for leaf in jax.tree.leaves(sensing.each))
+    step = 1 if image else -(-size // _AT_HAND)
+
+    def rows(leaf: Any) -> np.ndarray:
+        if np.shape(leaf)[:1] != (layout.size,):
+            return np.asarray(leaf)
+        return layout.gathered(leaf, step)
+
+    b = jax.tree.map(rows, penalty.own)
+    own = b if not image else eqx.tree_at(lambda h: h.b, b, b.b.reshape(sensing.shape))
+    c = jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, Array) else leaf, problem.map)
+    plain = Identity() if image else sensing.each.like(lambda leaf: layout.gathered(_flat(leaf), step))
+    return Composite(c, own, plain, problem.box)
+
+
+# The most numbers of measurements that a start is made of.
+_AT_HAND = 2**27
+
+
+@jax.jit
+def _flat(stacked: Array) -> Array:
+    return stacked.reshape(-1, *stacked.shape[2:])
 
 
 def _checked(problem: Any, mesh: Any) -> Mesh:

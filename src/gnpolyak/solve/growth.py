@@ -12,10 +12,11 @@ import numpy as np
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import COLUMNS, RESIDUALS
+from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.finish import STOPPED, noise_scale, residuals_and_data
 from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
-from gnpolyak.starts import LARGER, row_for
+from gnpolyak.solve.starting import larger_for
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.weights import ROUNDING, TUKEY
 
@@ -26,13 +27,13 @@ def grown(run: Run, res: Result, solve: Callable[[Tree], Result], rank: int | st
     Exact data end it by being fitted. In noise, where the rank is not known, one factor too many is tried: it explains
     no more than it would of any noise, and is dropped.
     """
-    larger = row_for(LARGER, run.given)
+    larger = larger_for(run.given)
     while larger is not None and run.room and _columns(res.x) != rank and not _explained(run, res):
-        x = larger(run.given, jax.tree.map(np.asarray, res.x))
+        x = larger(res.x)
         if x is None:
             break
         x = _with_room(run, x) if rank == "auto" else x
-        more = solve(run.problem.sensing.into(jax.tree.map(jnp.asarray, x)))
+        more = solve(_into(run, x))
         better = rank != "auto" or _explains_more(run, more, res)
         kept = more if better else res
         res = run.so_far(kept)
@@ -46,9 +47,14 @@ def last_factor(run: Run, x: Tree, solve: Callable[[Tree], Result], rank: int) -
     if rank == _columns(x):
         return x
     res = grown(run, solve(x), solve, rank - 1)
-    larger = row_for(LARGER, run.given)
-    more = None if larger is None else larger(run.given, jax.tree.map(np.asarray, res.x))
-    return res.state.best.x if more is None else run.problem.sensing.into(jax.tree.map(jnp.asarray, more))
+    larger = larger_for(run.given)
+    more = None if larger is None else larger(res.x)
+    return res.state.best.x if more is None else _into(run, more)
+
+
+def _into(run: Run, x: Tree) -> Tree:
+    """A point of the problem that was given as one of that which is solved."""
+    return run.problem.sensing.into(joined(run.given, jax.tree.map(jnp.asarray, x)))
 
 
 def _columns(x: Tree) -> int:

@@ -13,6 +13,7 @@ from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.sharding import at_hand
 from gnpolyak.starts import LARGER, STARTS, row_for
 
 # Columns that a variable has at first where the rank is not known: a program is compiled for each number of them.
@@ -24,8 +25,15 @@ def goes_by_factors(problem: Composite) -> bool:
     return row_for(STARTS, problem) is None and row_for(LARGER, problem) is not None
 
 
+def larger_for(problem: Composite) -> Callable[[Tree], Tree | None] | None:
+    """What gives a point with one factor more, where there is such a thing."""
+    found = row_for(LARGER, problem)
+    return None if found is None else lambda x: found(at_hand(problem), trees.on_host(x))
+
+
 def start(problem: Composite, rank: int | str | tuple[int, ...]) -> Tree:
     """A start from the data alone, by the row for the problem's map and sensing."""
+    problem = at_hand(problem)
     found = row_for(STARTS, problem)
     larger = row_for(LARGER, problem)
     if found is None and larger is not None:

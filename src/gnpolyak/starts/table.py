@@ -26,5 +26,5 @@ Row = TypeVar("Row")
 
 def row_for(table: Table[Row], problem: Composite) -> Row | None:
     """The row for the problem's map and sensing, or for the nearest of their bases."""
-    kinds = product(type(problem.map).__mro__, type(problem.sensing).__mro__)
+    kinds = product(type(problem.map).__mro__, problem.sensing.kind.__mro__)
     return next((table[kind] for kind in kinds if kind in table), None)

@@ -5,7 +5,7 @@ from gnpolyak.problem.sensing.base import Sensing
 from gnpolyak.problem.sensing.bilinear import BilinearSensing
 from gnpolyak.problem.sensing.coded import CodedSensing, FourierSensing, HadamardSensing
 from gnpolyak.problem.sensing.entries import Entries
-from gnpolyak.problem.sensing.identity import Identity
+from gnpolyak.problem.sensing.identity import Identity, Slab
 from gnpolyak.problem.sensing.linear import LinearSensing
 from gnpolyak.problem.sensing.parts import Parts
 from gnpolyak.problem.sensing.pauli import PauliSensing
@@ -32,5 +32,6 @@ __all__ = [
     "PowerSensing",
     "Sensing",
     "Shards",
+    "Slab",
     "Whitened",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 from jax import Array
@@ -25,6 +25,11 @@ class Sensing(Part):
     """
 
     needs: ClassVar[Capability] = IMAGE
+
+    @property
+    def kind(self) -> type[Sensing]:
+        """What tables know these measurements by."""
+        return type(self)
 
     @property
     def on_images(self) -> bool:
@@ -66,7 +71,11 @@ class Sensing(Part):
 
         Of an image that is measured entry by entry, these are entries along its first axis.
         """
-        raise InputError(
+        raise self.uncut()
+
+    def uncut(self) -> InputError:
+        """The error for measurements that cannot be taken apart."""
+        return InputError(
             given=f"{self.label}, to be cut by measurements",
             needed="measurements that can be taken one without the other",
             missing=f"a way to cut: {self.label} has none",
@@ -81,6 +90,10 @@ class Sensing(Part):
     def filled(self, entries: int) -> Sensing:
         """The same measurements, with so many of those numbers: zeros are added."""
         return self
+
+    def like(self, rows: Callable[[Any], Any]) -> Sensing:
+        """Other measurements of the same kind, from what a function gives of the arrays that have a row for each."""
+        raise self.uncut()
 
     def flattened(self) -> Sensing:
         """The same measurements along one axis; by default they lie along one already."""

@@ -69,8 +69,10 @@ class BilinearSensing(Sensing):
         return c.bilinear_forms(x, self.p.astype(x[0].dtype), self.q.astype(x[1].dtype))
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
-        rows = [arrays.part(each, start, stop, size) for each in (self.p, self.q)]
-        return eqx.tree_at(lambda s: (s.p, s.q), self, rows)
+        return self.like(lambda rows: arrays.part(rows, start, stop, size))
+
+    def like(self, rows: Callable[[Any], Any]) -> Self:
+        return eqx.tree_at(lambda s: (s.p, s.q), self, (rows(self.p), rows(self.q)))
 
     def cast(self, dtype: np.dtype) -> Self:
         return self if self.storage is not None else super().cast(dtype)

@@ -86,6 +86,9 @@ class Entries(Sensing):
         used = np.asarray(stop - start, np.int32)
         return eqx.tree_at(lambda s: s.used, some, used, is_leaf=lambda each: each is None)
 
+    def like(self, rows: Callable[[Any], Any]) -> Entries:
+        return Entries(*(rows(axis) for axis in self.indices), shape=self.shape)
+
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         z, pull = jax.vjp(lambda x: self.counted(c.entries(x, self.indices)), x)
         return z, trees.adjoint(lambda v: pull(v)[0])

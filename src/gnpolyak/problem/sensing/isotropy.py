@@ -20,7 +20,7 @@ _LARGEST = 4000
 _UNSEEN = 1e-12
 
 
-def roots(stored: Sequence[Array]) -> tuple[np.ndarray, np.ndarray] | None:
+def roots(stored: Sequence[Array | np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
     """Σ^½ and its inverse for the covariance Σ of these rows; None where they are isotropic, or too few to tell."""
     m, d = stored[0].shape
     if d == 1 or d > _LARGEST or len(stored) * m < _LOOKED_AT * d:
@@ -41,7 +41,7 @@ def roots(stored: Sequence[Array]) -> tuple[np.ndarray, np.ndarray] | None:
     return vectors * root @ adjoint, vectors / root @ adjoint
 
 
-def _directions(stored: Sequence[Array], share: int) -> np.ndarray:
+def _directions(stored: Sequence[Array | np.ndarray], share: int) -> np.ndarray:
     """Some rows, evenly taken, each of length 1: one that is a thousand times too long then says no more than others.
 
     `share` is how many, for each entry of a row.
@@ -53,7 +53,7 @@ def _directions(stored: Sequence[Array], share: int) -> np.ndarray:
     return rows / np.where(length > 0, length, 1.0)
 
 
-def _wide(rows: Array) -> np.ndarray:
+def _wide(rows: Array | np.ndarray) -> np.ndarray:
     return np.asarray(rows, np.result_type(rows.dtype, np.float64))
 
 

@@ -140,6 +140,11 @@ class LinearSensing(Sensing):
             return super().block(start, stop, size)
         return eqx.tree_at(lambda s: s.operator, self, self.operator.block(start, stop, size))
 
+    def like(self, rows: Callable[[Any], Any]) -> Sensing:
+        if not isinstance(self.operator, Matrix):
+            return super().like(rows)
+        return eqx.tree_at(lambda s: s.operator.rows, self, rows(self.operator.rows))
+
     @property
     def entries(self) -> int:
         return self.operator.row.size if isinstance(self.operator, Sparse) else 0

@@ -86,8 +86,10 @@ class PowerSensing(Sensing):
         return self if found is None else Whitened(self, *map(jnp.asarray, found))
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
-        rows = [arrays.part(each, start, stop, size) for each in self._rows()]
-        return eqx.tree_at(lambda s: s._rows(), self, rows)
+        return self.like(lambda rows: arrays.part(rows, start, stop, size))
+
+    def like(self, rows: Callable[[Any], Any]) -> Self:
+        return eqx.tree_at(lambda s: s._rows(), self, [rows(each) for each in self._rows()])
 
     def _rows(self) -> list[Array]:
         return [self.p] if self.q is None else [self.p, self.q]

@@ -17,6 +17,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.maps import Map
 from gnpolyak.problem.sensing.base import Sensing
+from gnpolyak.problem.sensing.identity import Identity, Slab
 from gnpolyak.problem.sensing.isotropy import roots
 from gnpolyak.problem.sensing.power import PowerSensing, Whitened
 
@@ -37,6 +38,10 @@ class Shards(Sensing):
     def needs(self) -> Capability:  # type: ignore[override]
         """What those of a device need."""
         return self.each.needs
+
+    @property
+    def kind(self) -> type[Sensing]:
+        return Identity if isinstance(self.each, Slab) else type(self.each)
 
     @property
     def on_images(self) -> bool:
@@ -154,7 +159,8 @@ def summed(layout: Layout, tree: Tree) -> Tree:
     total = lax.psum(jnp.concatenate(flat), layout.axes)
     pieces = iter(jnp.split(total, np.cumsum([len(part) for part in flat])[:-1]))
     joined = [lax.complex(next(pieces), next(pieces)) if jnp.iscomplexobj(leaf) else next(pieces) for leaf in leaves]
-    return structure.unflatten([each.reshape(leaf.shape) for each, leaf in zip(joined, leaves, strict=True)])
+    shaped = [each.reshape(leaf.shape) for each, leaf in zip(joined, leaves, strict=True)]
+    return jax.tree.unflatten(structure, shaped)
 
 
 def _parts(leaf: Array) -> list[Array]:

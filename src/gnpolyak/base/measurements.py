@@ -129,7 +129,7 @@ def totals(*vectors: Any) -> tuple[Any, ...]:
 
 def gathered(layout: Layout | None, vector: Any) -> np.ndarray:
     """A vector of measurements' numbers on the host, however they lie; of several processes, all must ask."""
-    return np.asarray(vector) if layout is None else layout.gathered(vector)
+    return fetched(vector) if layout is None else layout.gathered(vector)
 
 
 def fetched(array: Any) -> np.ndarray:

@@ -10,15 +10,16 @@ import jax
 import numpy as np
 from jax import Array
 from jax.experimental import multihost_utils
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.measurements import Layout
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.penalties import Spread
-from gnpolyak.problem.sensing import Identity, Shards, Slab
+from gnpolyak.problem.penalties import Penalty, Spread
+from gnpolyak.problem.sensing import BilinearSensing, Identity, PowerSensing, Shards, Slab
+from gnpolyak.problem.sensing.linear import Matrix
 
 AXIS = "measurements"
 """The axis of a mesh that is made here."""
@@ -95,6 +96,29 @@ def shard_from_local(problem: Composite, mesh: Mesh | None = None) -> Composite:
     return _spread(problem, chosen, ends, lengths, max(lengths))
 
 
+def as_placed(problem: Composite) -> Composite:
+    """The problem as its arrays lie: those whose rows a user has spread over devices himself are left where they are.
+
+    Without it XLA would have to bring all rows together wherever a pass of our own runs over them.
+    """
+    sensing, penalty = problem.sensing, problem.penalty
+    apart = type(penalty).block is not Penalty.block and (penalty.rows is None or penalty.rows.kept is None)
+    if not _is_rowwise(sensing) or not apart:
+        return problem
+    rows = [leaf for leaf in jax.tree.leaves(sensing) if np.ndim(leaf) > 1]
+    places = {getattr(leaf, "sharding", None) for leaf in rows}
+    place = places.pop()
+    if places or not isinstance(place, NamedSharding) or not isinstance(place.mesh, Mesh) or place.mesh.size == 1:
+        return problem
+    (m, *_), mesh = rows[0].shape, place.mesh
+    layout = Layout(mesh, (m // mesh.size,) * mesh.size, m // mesh.size)
+    if not layout.spread.is_equivalent_to(place, rows[0].ndim) or np.shape(getattr(penalty, "b", None)) != (m,):
+        return problem
+    with arrays.precise(True):
+        own = jax.tree.map(lambda leaf: jax.device_put(leaf, layout.spread) if leaf.ndim else leaf, penalty)
+        return _composed(problem, own, Shards(sensing, True, layout, (m,)))
+
+
 def joined(problem: Composite, x: Tree) -> Tree:
     """The variable as a problem on several devices needs it: on all of them, and that of the first process."""
     layout = problem.sensing.spread
@@ -125,7 +149,7 @@ def at_hand(problem: Composite) -> Composite:
     b = jax.tree.map(rows, penalty.own)
     own = b if not image else eqx.tree_at(lambda h: h.b, b, b.b.reshape(sensing.shape))
     c = jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, Array) else leaf, problem.map)
-    plain = Identity() if image else sensing.each.like(lambda leaf: layout.gathered(_flat(leaf), step))
+    plain = Identity() if image else sensing.each.like(lambda leaf: layout.gathered(_flat(sensing, leaf), step))
     return Composite(c, own, plain, problem.box)
 
 
@@ -133,9 +157,8 @@ def at_hand(problem: Composite) -> Composite:
 _AT_HAND = 2**27
 
 
-@jax.jit
-def _flat(stacked: Array) -> Array:
-    return stacked.reshape(-1, *stacked.shape[2:])
+def _flat(sensing: Shards, leaf: Array) -> Array:
+    return leaf if sensing.rowwise else jax.jit(lambda each: each.reshape(-1, *each.shape[2:]))(leaf)
 
 
 def _checked(problem: Any, mesh: Any) -> Mesh:
@@ -198,39 +221,44 @@ def _spread(
             jax.device_put(_piece(problem, end, room, entries), device)
             for end, device in zip(ends, devices, strict=True)
         ]
-        sensing, flat = (_joined([part[k] for part in parts], layout) for k in range(2))
-        own = jax.tree.map(lambda stacked: _rows(stacked, layout), flat)
-        magnitude = jax.jit(lambda h: h.scale(), out_shardings=layout.everywhere)(own)
+        sensing, own = (_joined([part[k] for part in parts], layout) for k in range(2))
         shape = (sum(lengths), *penalty.b.shape[1:])
-        c = jax.tree.map(lambda leaf: _everywhere(leaf, layout), problem.map)
-        return Composite(c, Spread(own, magnitude), Shards(sensing, layout, shape), problem.box)
+        return _composed(problem, own, Shards(sensing, _is_rowwise(problem.sensing), layout, shape))
+
+
+def _composed(problem: Composite, own: Any, sensing: Shards) -> Composite:
+    """The problem with data and measurements that are spread."""
+    layout = sensing.layout
+    magnitude = jax.jit(lambda h: h.scale(), out_shardings=layout.everywhere)(own)
+    c = jax.tree.map(lambda leaf: _everywhere(leaf, layout), problem.map)
+    return Composite(c, Spread(own, magnitude), sensing, problem.box)
+
+
+def _is_rowwise(sensing: Any) -> bool:
+    """Whether each array of a sensing has a row for each measurement."""
+    return isinstance(getattr(sensing, "operator", sensing), (PowerSensing, BilinearSensing, Matrix))
 
 
 def _piece(problem: Composite, end: tuple[int, int], room: int, entries: int) -> tuple[Any, Any]:
-    """What one device is to have, with an axis in front."""
+    """What one device is to have."""
     sensing = problem.sensing.block(*end, room).filled(entries).flattened()
     penalty = problem.penalty.block(*end, room)
     if penalty.rows is not None and penalty.rows.kept is not None:
         raise _refused("weights of which some are zero", "leave out the measurements that are to be ignored")
-    flat = jax.tree.map(lambda leaf: np.asarray(leaf).ravel() if np.ndim(leaf) else np.asarray(leaf), penalty)
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[None], (sensing, flat))
+    held = sensing if _is_rowwise(sensing) else jax.tree.map(lambda leaf: np.asarray(leaf)[None], sensing)
+    return held, jax.tree.map(lambda leaf: np.ravel(leaf) if np.ndim(leaf) else np.asarray(leaf), penalty)
 
 
 def _joined(pieces: Sequence[Any], layout: Layout) -> Any:
-    """Arrays over all devices from those of each."""
+    """Arrays over all devices from those of each; numbers, which have no axis, are those of the first."""
 
     def join(*leaves: Array) -> Array:
-        shape = (len(layout.lengths), *leaves[0].shape[1:])
+        if leaves[0].ndim == 0:
+            return jax.device_put(np.asarray(leaves[0]), layout.everywhere)
+        shape = (len(layout.lengths) * leaves[0].shape[0], *leaves[0].shape[1:])
         return jax.make_array_from_single_device_arrays(shape, layout.spread, list(leaves))
 
     return jax.tree.map(join, *pieces)
-
-
-def _rows(stacked: Array, layout: Layout) -> Array:
-    """An array with a place for each measurement, or one that all devices have, from what each of them has of it."""
-    if stacked.ndim == 1:
-        return jax.jit(lambda each: each[0], out_shardings=layout.everywhere)(stacked)
-    return jax.jit(lambda each: each.reshape(-1), out_shardings=layout.spread)(stacked)
 
 
 def _everywhere(leaf: Any, layout: Layout) -> Any:

@@ -12,7 +12,7 @@ from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import COUNTABLE, as_float, is_real, is_whole, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.sharding import joined
+from gnpolyak.problem.sharding import as_placed, joined
 from gnpolyak.solve.bounds import bounded
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.targets import STRATEGIES, Known, Level, Target
@@ -118,7 +118,7 @@ def checked_start(
             missing="them: inside a transformation there are only traces",
             advice="use gnpolyak.init and gnpolyak.step, the pure functions underneath",
         )
-    x = arrays.as_variable(x0)
+    x, problem = arrays.as_variable(x0), as_placed(problem)
     dtype = arrays.working_dtype(x, problem)
     x = arrays.cast(x, dtype)
     problem, x = bounded(problem, x, bounds, grows)

@@ -12,30 +12,29 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.oracles.native.dispatch import evaluated
 from gnpolyak.problem.oracles.products import Products, linearised
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
-from gnpolyak.problem.sensing.shards import Shards, on_each, summed
+from gnpolyak.problem.sensing.shards import Shards, summed
 
 
 class Across(Kernel):
     """On each device the kernel that would serve there, or the parts one after the other."""
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Tree) -> tuple[Array, Tree]:
-        def here(a: Any, h: Any, x: Tree) -> Any:
+        def here(a: Any, _: Any, h: Any, x: Tree) -> Any:
             kernel = _kernel(c, a, h, x)
             return summed(sensing.layout, evaluated(a, c, h, x) if kernel is None else kernel.evaluate(c, a, h, x))
 
-        return on_each(sensing.layout, here, (sensing.each,), (x,), rows=(penalty.own,))
+        return sensing.everywhere(here, (x,), rows=(penalty.own,))
 
     def measure(self, c: Any, sensing: Any, penalty: Any, x: Tree) -> tuple[Array, Any]:
-        def here(a: Any, h: Any, x: Tree) -> Any:
+        def here(a: Any, _: Any, h: Any, x: Tree) -> Any:
             kernel = _kernel(c, a, h, x)
             z, kept = (a.measure(c, x)[0], None) if kernel is None else kernel.measure(c, a, h, x)
             return z, jax.tree.map(lambda leaf: leaf[None], kept)
 
-        return on_each(sensing.layout, here, (sensing.each,), (x,), rows=(penalty.own,), spread=True)
+        return sensing.everywhere(here, (x,), rows=(penalty.own,), spread=True)
 
     def linearised(self, c: Any, sensing: Any, penalty: Any, x: Tree, kept: Any = None) -> Products:
-        layout = sensing.layout
-        stacked = (sensing.each, kept)
+        own = penalty.own
 
         def products(a: Any, kept: Any, h: Any, x: Tree) -> Products:
             kernel = _kernel(c, a, h, x)
@@ -45,23 +44,21 @@ class Across(Kernel):
             def here(a: Any, kept: Any, h: Any, x: Tree, z: Tree) -> Array:
                 return products(a, kept, h, x).push(z)
 
-            return on_each(layout, here, stacked, (x, z), rows=(penalty.own,), spread=True)
+            return sensing.everywhere(here, (x, z), kept=kept, rows=(own,), spread=True)
 
         def pull(v: Array) -> Tree:
             def here(a: Any, kept: Any, h: Any, v: Array, x: Tree) -> Tree:
-                return summed(layout, products(a, kept, h, x).pull(v))
+                return summed(sensing.layout, products(a, kept, h, x).pull(v))
 
-            return on_each(layout, here, stacked, (x,), rows=(penalty.own, v))
+            return sensing.everywhere(here, (x,), kept=kept, rows=(own, v))
 
         def together(z: Tree, w: Array) -> tuple[Array, Tree, Array]:
             def here(a: Any, kept: Any, h: Any, w: Array, x: Tree, z: Tree) -> tuple[Array, Any]:
                 pushed, pulled = products(a, kept, h, x).product(z, w)
-                return pushed, summed(layout, (pulled, jnp.sum(w * pushed * pushed)))
+                return pushed, summed(sensing.layout, (pulled, jnp.sum(w * pushed * pushed)))
 
-            pushed, (pulled, energy) = on_each(
-                layout, here, stacked, (x, z), rows=(penalty.own, w), spread=(True, False)
-            )
-            return pushed, pulled, energy
+            both = sensing.everywhere(here, (x, z), kept=kept, rows=(own, w), spread=(True, False))
+            return both[0], *both[1]
 
         return Products(push, pull, lambda z, w: together(z, w)[:2], together)
 

@@ -29,7 +29,10 @@ class Shards(Sensing):
     """
 
     each: Any
-    """The sensing of each device, with one more axis in front: that of the devices."""
+    """The sensing of each device, as one: see `rowwise`."""
+    rowwise: bool = eqx.field(static=True)
+    """Whether all of its arrays have a row for each measurement, in the places of `layout`; else they have one more
+    axis in front, that of the devices."""
     layout: Layout = eqx.field(static=True)
     shape: tuple[int, ...] = eqx.field(static=True)
     """That of the measurements as they were given."""
@@ -60,14 +63,54 @@ class Shards(Sensing):
         return self.layout
 
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-        def forward(a: Any, x: Tree) -> Array:
+        def forward(a: Any, _: Any, x: Tree) -> Array:
             return a.measure(c, x)[0]
 
-        def back(a: Any, v: Array, x: Tree) -> Tree:
+        def back(a: Any, _: Any, v: Array, x: Tree) -> Tree:
             return summed(self.layout, a.measure(c, x)[1](v))
 
-        z = on_each(self.layout, forward, (self.each,), (x,), spread=True)
-        return z, lambda v: on_each(self.layout, back, (self.each,), (x,), rows=(v,))
+        return self.everywhere(forward, (x,), spread=True), lambda v: self.everywhere(back, (x,), rows=(v,))
+
+    def everywhere(
+        self,
+        function: Callable[..., Any],
+        shared: tuple[Any, ...],
+        *,
+        kept: Any = None,
+        rows: tuple[Any, ...] = (),
+        spread: Any = False,
+    ) -> Any:
+        """A function of what each device has.
+
+        Parameters
+        ----------
+        function : callable
+            Of the sensing and what is kept on a device, the pieces of `rows`, and `shared`.
+        shared : tuple
+            Pytrees that every device has all of.
+        kept : pytree
+            Arrays with an axis for the devices in front, which a piece is without.
+        rows : tuple
+            Pytrees of arrays with a place for each measurement along their first axis; other arrays are shared.
+        spread : bool or pytree of bool
+            Which of the results are pieces of arrays that are spread along their first axis; the others are the same
+            everywhere.
+        """
+        layout, across = self.layout, P(self.layout.axes)
+        specs = (
+            jax.tree.map(lambda _: across, (self.each, kept)),
+            jax.tree.map(lambda leaf: across if np.shape(leaf)[:1] == (layout.size,) else P(), rows),
+            jax.tree.map(lambda _: P(), shared),
+        )
+
+        def here(held: Any, rows: Any, shared: Any) -> Any:
+            each, kept = held
+            each = each if self.rowwise else jax.tree.map(lambda leaf: leaf[0], each)
+            return function(each, jax.tree.map(lambda leaf: leaf[0], kept), *rows, *shared)
+
+        out = jax.tree.map(lambda yes: across if yes else P(), spread)
+        mapped = jax.shard_map(here, mesh=layout.mesh, in_specs=specs, out_specs=out, check_vma=False)
+        return mapped((self.each, kept), rows, shared)
 
     def whitened(self) -> Sensing:
         if not isinstance(self.each, PowerSensing):
@@ -84,7 +127,7 @@ class Shards(Sensing):
         least, d = max(min(self.layout.lengths), 1), rows[0].shape[-1]
         wanted = -(-_ENOUGH * d // (len(rows) * len(self.layout.lengths)))
         step = max(1, least // max(wanted, 1))
-        return [_sampled(each, least, step) for each in rows]
+        return [_sampled(each, len(self.layout.lengths), least, step) for each in rows]
 
     def check(self, x: Tree) -> None:
         self._one.check(x)
@@ -95,7 +138,12 @@ class Shards(Sensing):
     @property
     def _one(self) -> Any:
         """The shapes of the measurements of one device."""
-        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self.each)
+
+        def piece(leaf: Array) -> jax.ShapeDtypeStruct:
+            shape = (self.layout.room, *leaf.shape[1:]) if self.rowwise else leaf.shape[1:]
+            return jax.ShapeDtypeStruct(shape, leaf.dtype)
+
+        return jax.tree.map(piece, self.each)
 
     def cast(self, dtype: np.dtype) -> Shards:
         return eqx.tree_at(lambda s: s.each, self, self.each.cast(dtype))
@@ -106,50 +154,8 @@ _ENOUGH = 32
 
 
 @eqx.filter_jit
-def _sampled(rows: Array, least: int, step: int) -> Array:
-    return rows[:, :least:step].reshape(-1, rows.shape[-1])
-
-
-def on_each(
-    layout: Layout,
-    function: Callable[..., Any],
-    stacked: tuple[Any, ...],
-    shared: tuple[Any, ...],
-    *,
-    rows: tuple[Any, ...] = (),
-    spread: Any = False,
-) -> Any:
-    """A function of what each device has.
-
-    Parameters
-    ----------
-    layout : Layout
-        How measurements lie.
-    function : callable
-        Of the pieces of `stacked`, then those of `rows`, then `shared`.
-    stacked : tuple
-        Pytrees with an axis for the devices in front, which a piece is without.
-    shared : tuple
-        Pytrees that every device has all of.
-    rows : tuple
-        Pytrees of arrays with a place for each measurement along their first axis; other arrays are shared.
-    spread : bool or pytree of bool
-        Which of the results are pieces of arrays that are spread along their first axis; the others are the same
-        everywhere.
-    """
-    across = P(layout.axes)
-    specs = (
-        jax.tree.map(lambda _: across, stacked),
-        jax.tree.map(lambda leaf: across if np.shape(leaf)[:1] == (layout.size,) else P(), rows),
-        jax.tree.map(lambda _: P(), shared),
-    )
-
-    def here(stacked: Any, rows: Any, shared: Any) -> Any:
-        pieces = jax.tree.map(lambda leaf: leaf[0], stacked)
-        return function(*pieces, *rows, *shared)
-
-    out = jax.tree.map(lambda each: across if each else P(), spread)
-    return jax.shard_map(here, mesh=layout.mesh, in_specs=specs, out_specs=out, check_vma=False)(stacked, rows, shared)
+def _sampled(rows: Array, pieces: int, least: int, step: int) -> Array:
+    return rows.reshape(pieces, -1, rows.shape[-1])[:, :least:step].reshape(-1, rows.shape[-1])
 
 
 def summed(layout: Layout, tree: Tree) -> Tree:

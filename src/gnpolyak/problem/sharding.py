@@ -112,7 +112,7 @@ def as_placed(problem: Composite) -> Composite:
         return problem
     (m, *_), mesh = rows[0].shape, place.mesh
     layout = Layout(mesh, (m // mesh.size,) * mesh.size, m // mesh.size)
-    if not layout.spread.is_equivalent_to(place, rows[0].ndim) or np.shape(getattr(penalty, "b", None)) != (m,):
+    if not layout.spread.is_equivalent_to(place, rows[0].ndim) or getattr(penalty, "b", rows[0]).shape != (m,):
         return problem
     with arrays.precise(True):
         own = jax.tree.map(lambda leaf: jax.device_put(leaf, layout.spread) if leaf.ndim else leaf, penalty)

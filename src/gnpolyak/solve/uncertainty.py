@@ -23,6 +23,7 @@ from gnpolyak.base.namespace import namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.formed import Formed
+from gnpolyak.problem.sharding import joined
 from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
 from gnpolyak.steps.weighted import lengths, over
 from gnpolyak.steps.weights import TUKEY
@@ -50,9 +51,11 @@ class Uncertainty:
             )
         dtype = arrays.working_dtype(self.x)
         with arrays.computing_in(dtype, compiled=along is not None):
+            if along is None and self.problem.sensing.spread is not None:
+                return _by_products(self.problem, joined(self.problem, self.x), self.sigma)
             if along is None:
                 return _whole(self.problem, trees.on_host(self.x), self.sigma)
-            x = jax.tree.map(jnp.asarray, self.x)
+            x = joined(self.problem, jax.tree.map(jnp.asarray, self.x))
             directions = [arrays.cast(arrays.as_variable(d), dtype) for d in along]
             solved = [_solved(self.problem, x, d, self.sigma) for d in directions]
             return np.array([[float(trees.dot(d, s)) for s in solved] for d in directions])
@@ -90,6 +93,25 @@ def _whole(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
     return covariance_of(formed.seen(x)[1], matrix, sigma)
 
 
+def _by_products(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
+    """All of the covariance where AJ is on several devices, and its Gram is made of a product for each variable."""
+    gram, scale = _gram(problem, x, sigma)
+    return np.asarray(scale) * _inverse(np.asarray(gram))[0]
+
+
+@jax.jit
+def _gram(problem: Composite, x: Tree, sigma: float) -> tuple[Array, Array]:
+    """JᵀAᵀAJ over the data that are no outliers, and τ²."""
+    r = problem.penalty.residuals(problem.measure(x)).ravel()
+    with laid_out(problem.sensing.spread):
+        good, scale = _influence(r, trees.size(x), sigma)
+    products, kept, free = problem.linearised(x), good.astype(scale.dtype), _free(problem, x)
+    products = products if free is None else products.over(free)
+    flat, unravel = trees.ravel(x)
+    units = jnp.eye(flat.size, dtype=flat.dtype)
+    return jax.lax.map(lambda unit: trees.ravel(products.product(unravel(unit), kept)[1])[0], units), scale
+
+
 def covariance_of(r: Any, matrix: Any, sigma: float) -> np.ndarray:
     """τ² (JᵀAᵀAJ)† from the residuals and AJ, over the data that are no outliers at the noise σ."""
     good, scale = _influence(r, matrix.shape[1], sigma)
@@ -100,8 +122,16 @@ def covariance_of(r: Any, matrix: Any, sigma: float) -> np.ndarray:
 def gram_inverse(matrix: Any) -> tuple[np.ndarray, int]:
     """(MᵀM)†, by columns of length 1, and the rank of M as far as MᵀM tells it."""
     column: Any = lengths(matrix)
-    values, vectors = np.linalg.eigh((matrix / column).T @ (matrix / column))
-    seen = values > matrix.shape[1] * np.finfo(matrix.dtype).eps * np.max(values)
+    inverse, rank = _inverse((matrix / column).T @ (matrix / column))
+    return inverse / np.outer(column, column), rank
+
+
+def _inverse(gram: Any) -> tuple[np.ndarray, int]:
+    """gram†, by columns of length 1, and its rank."""
+    size = np.sqrt(np.diag(gram))
+    column = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(gram / np.outer(column, column))
+    seen = values > len(gram) * np.finfo(gram.dtype).eps * np.max(values)
     inverse = (vectors * np.where(seen, 1.0 / np.where(seen, values, 1.0), 0.0)) @ vectors.T
     return inverse / np.outer(column, column), int(np.sum(seen))
 

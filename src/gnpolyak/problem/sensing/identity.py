@@ -51,6 +51,10 @@ class Slab(Sensing):
         z, pull = jax.vjp(some, x)
         return z, trees.adjoint(lambda v: pull(v)[0])
 
+    @property
+    def label(self) -> str:
+        return "Identity"
+
     def flattened(self) -> Slab:
         return Slab(self.ends, self.size, flat=True)
 

@@ -56,7 +56,8 @@ class Shards(Sensing):
 
     @property
     def label(self) -> str:
-        return f"{self.each.label} on {len(self.layout.lengths)} devices"
+        devices = len(self.layout.lengths)
+        return f"{self.each.label} on {devices} device{'s' if devices > 1 else ''}"
 
     @property
     def spread(self) -> Layout:

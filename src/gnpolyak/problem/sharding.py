@@ -102,8 +102,7 @@ def as_placed(problem: Composite) -> Composite:
     Without it XLA would have to bring all rows together wherever a pass of our own runs over them.
     """
     sensing, penalty = problem.sensing, problem.penalty
-    apart = type(penalty).block is not Penalty.block and (penalty.rows is None or penalty.rows.kept is None)
-    if not _is_rowwise(sensing) or not apart:
+    if not _is_rowwise(sensing) or type(penalty).block is Penalty.block:
         return problem
     rows = [leaf for leaf in jax.tree.leaves(sensing) if np.ndim(leaf) > 1]
     places = {getattr(leaf, "sharding", None) for leaf in rows}
@@ -115,6 +114,8 @@ def as_placed(problem: Composite) -> Composite:
     if not layout.spread.is_equivalent_to(place, rows[0].ndim) or getattr(penalty, "b", rows[0]).shape != (m,):
         return problem
     with arrays.precise(True):
+        if penalty.rows is not None and penalty.rows.kept is not None:
+            return problem
         own = jax.tree.map(lambda leaf: jax.device_put(leaf, layout.spread) if leaf.ndim else leaf, penalty)
         return _composed(problem, own, Shards(sensing, True, layout, (m,)))
 

@@ -6,7 +6,7 @@ import gnpolyak as gnp
 from gnpolyak.base import memory
 from gnpolyak.instances.base import INSTANCES
 
-# Sizes that no machine holds; the generators that are not here keep a few numbers for each of their parts.
+# Sizes that no machine holds; quantum_tomography asks for itself.
 HUGE = {
     "tensor_sensing": {"d": 10**6},
     "robust_pca": {"d1": 10**8, "d2": 10**8},
@@ -17,7 +17,19 @@ HUGE = {
     "sparse_recovery": {"d": 10**7, "m": 10**7},
     "tensor_decomposition": {"shape": (10**5,) * 3},
     "tucker": {"shape": (10**5,) * 3},
+    "phase_retrieval": {"d": 10**7},
+    "bundle_adjustment": {"cameras": 10**6, "points": 10**6},
+    "synchronisation": {"n": 10**6},
 }
+
+
+def test_every_class_of_instances_asks():
+    assert set(HUGE) | {"quantum_tomography"} == set(INSTANCES)
+
+
+def test_codes_are_asked_for_too():
+    with pytest.raises(gnp.InputError, match=r"of memory\. .*number of patterns"):
+        gnp.instances.phase_retrieval(d=10**10, transform="fourier")
 
 
 @pytest.mark.parametrize("name", HUGE)

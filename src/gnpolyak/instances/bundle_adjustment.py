@@ -11,7 +11,7 @@ from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.numbers import is_real
-from gnpolyak.instances.base import INSTANCES, Instance, around, check, corrupted, count, seeded, share
+from gnpolyak.instances.base import INSTANCES, Instance, around, check, corrupted, count, room, seeded, share
 from gnpolyak.problem.composite import composite
 from gnpolyak.problem.maps.rotations import rotation
 from gnpolyak.problem.penalties import L1
@@ -64,6 +64,7 @@ def bundle_adjustment(
         ("observed", observed, is_real(observed) and 0 < observed <= 1, "a share in (0, 1]"),
     )
     check("bundle_adjustment", rules)
+    room("bundle_adjustment", (4 + 16 * observed) * cameras * points, "number of cameras or points")
     for_points, for_cameras, for_pairs, for_wrong, for_start = np.random.default_rng(seed).spawn(5)
     truth = (*_around(cameras, for_cameras), _ball(points, for_points))
     camera, point = _seen(cameras, points, observed, for_pairs)

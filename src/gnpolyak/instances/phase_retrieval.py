@@ -10,7 +10,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.numbers import is_whole
-from gnpolyak.instances.base import INSTANCES, Instance, around, check, corrupted, count, seeded, share
+from gnpolyak.instances.base import INSTANCES, Instance, around, check, corrupted, count, room, seeded, share
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.penalties import L1
@@ -68,8 +68,11 @@ def phase_retrieval(
         shape = tuple(shape) or (d,)
         settings |= {"d": int(np.prod(shape)), "transform": transform, "shape": shape, "patterns": patterns}
         kind = _TRANSFORMS[transform]
+        # Patterns before their moduli are taken, intensities, and the codes.
+        room("phase_retrieval", 8 * patterns * settings["d"], "shape or number of patterns")
         return _instance(settings, lambda rng, x: _patterns(_coded(kind, shape, patterns, rng), x))
     settings["m"] = m = (16 if complex else 8) * d if m is None else m
+    room("phase_retrieval", (4 if complex else 2) * m * d, f"d or m (now {m:,} rows of {d:,})")
     return _instance(settings, lambda rng, x: _powers(_drawn((m, d), complex, rng), x))
 
 

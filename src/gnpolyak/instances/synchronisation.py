@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base.numbers import is_real
-from gnpolyak.instances.base import INSTANCES, Instance, around, check, count, seeded, share
+from gnpolyak.instances.base import INSTANCES, Instance, around, check, count, room, seeded, share
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import RelativeRotations
 from gnpolyak.problem.penalties import L1
@@ -45,6 +45,8 @@ def synchronisation(n: int = 50, p_fail: float = 0.3, seed: int = 0, *, observed
         ("observed", observed, is_real(observed) and 0 < observed <= 1, "a share in (0, 1]"),
     )
     check("synchronisation", rules)
+    # All pairs in the order they are drawn in, and three matrices for each that is seen.
+    room("synchronisation", (2 + 15 * observed) * n * n, "n")
     for_truth, for_pairs, for_wrong, for_start = np.random.default_rng(seed).spawn(4)
     truth = _uniform(n, for_truth)
     i, j = _pairs(n, observed, for_pairs)

@@ -14,7 +14,7 @@ from jax import Array
 from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.forking import require_threads
-from gnpolyak.base.numbers import counted
+from gnpolyak.base.masked import require_unmasked
 from gnpolyak.base.settings import own_settings
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
@@ -90,7 +90,7 @@ def placed(array: Any) -> Array:
 
 def as_indices(value: Any, name: str) -> np.ndarray:
     """Return `value` as a NumPy array, nothing of it masked; whether its entries are whole numbers is the caller's."""
-    _require_unmasked(value, name)
+    require_unmasked(value, name)
     return _rectangular(foreign.plain(value, name), name)
 
 
@@ -197,7 +197,7 @@ def _numeric(value: Any, name: str) -> Any:
     value = foreign.plain(value, name)
     if isinstance(value, jax.Array) and isinstance(value.dtype, np.dtype):
         return value
-    _require_unmasked(value, name)
+    require_unmasked(value, name)
     array = _rectangular(value, name)
     if array.dtype.kind not in "biufc":
         kind = f"type {type(value).__name__} and dtype {array.dtype}"
@@ -244,28 +244,6 @@ def _conversion(value: Any, name: str) -> str:
     if getattr(getattr(value, "dtype", None), "names", None):
         return f"pass one field of {name}, by its name"
     return f"convert {name} with numpy.asarray(..., dtype=float) and look at what fails"
-
-
-def _require_unmasked(value: Any, name: str) -> None:
-    # What is under a mask is no measurement, and NumPy hands it on without a word.
-    hidden = sum(int(np.ma.count_masked(each)) for each in _masked(value))
-    if hidden:
-        raise InputError(
-            given=f"{name} with {counted(hidden, 'masked entry', 'masked entries')}",
-            needed="a number in each entry",
-            missing="those under the mask",
-            advice=f"pass the entries that are there, {name}.compressed(), and measure only those: by an index in the "
-            "model, or by a sensing that picks them out of the image",
-        )
-
-
-def _masked(value: Any) -> Iterator[np.ma.MaskedArray]:
-    """The masked arrays in a value, which may be a list of them."""
-    if isinstance(value, np.ma.MaskedArray):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _masked(each)
 
 
 def _require_precision(array: Any, name: str) -> None:

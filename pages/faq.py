@@ -32,6 +32,7 @@ QUESTIONS = {
     "I told it an optimal value or a bound": ("BELOW_TARGET", "CRITICAL_POINT"),
     "It broke down": ("NON_FINITE", "DIVERGED", "LINEAR_SOLVE_FAILED"),
     "I stopped it": ("INTERRUPTED", "STOPPED_BY_CALLBACK"),
+    "It ran in several processes": ("PEER_LOST",),
     "What a callback sees on the way": ("RUNNING", "HANDED_ON"),
 }
 

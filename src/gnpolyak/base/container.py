@@ -50,18 +50,27 @@ def read(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
     InputError
         In one line, where the file is not one of these, of another version, cut short or altered, or cannot be read.
     """
+    return parsed(path, content(path))
+
+
+def content(path: Path) -> bytes:
+    """What is in a file, as it is, if it is a whole one; raises as `read` does."""
     try:
-        content = path.read_bytes() if path.is_file() else b""
+        found = path.read_bytes() if path.is_file() else b""
     except OSError as error:
         raise _refused(path, f"the right to read it: {error.strerror or error}") from error
-    if not content.startswith(_MAGIC):
-        other = content.startswith(_FORMAT)
+    if not found.startswith(_MAGIC):
+        other = found.startswith(_FORMAT)
         raise _refused(path, f"version {VERSION} of the format" if other else "the first line of such a file")
-    body, digest = content[:-_DIGEST], content[-_DIGEST:]
-    if hashlib.sha256(body).digest() != digest:
+    if hashlib.sha256(memoryview(found)[:-_DIGEST]).digest() != found[-_DIGEST:]:
         raise _refused(path, "its own checksum: it was cut short or altered")
+    return found
+
+
+def parsed(path: Path, found: bytes) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """The header and the arrays in the `content` of a file; raises as `read` does."""
     try:
-        return _parsed(memoryview(body)[len(_MAGIC) :])
+        return _parsed(memoryview(found)[len(_MAGIC) : -_DIGEST])
     except (ValueError, TypeError, KeyError, struct.error, RecursionError) as error:
         raise _refused(path, "what its header promises") from error
 

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from types import FrameType
 
 _UNCAUGHT = ContextVar("_UNCAUGHT", default=False)
+_PRESSED: ContextVar[threading.Event | None] = ContextVar("_PRESSED", default=None)
 
 
 @contextmanager
@@ -18,11 +19,11 @@ def interruptible(terminable: bool = False) -> Iterator[threading.Event]:
 
     Compiled code cannot be interrupted, and an exception between two chunks would lose the best iterate. With
     `terminable` the first SIGTERM is such an event too, and the second ends the process as usual; a handler that the
-    program has for it stays.
+    program has for it stays. In a thread that works for such a block, the event is that block's.
     """
     pressed = threading.Event()
     if _UNCAUGHT.get() or threading.current_thread() is not threading.main_thread():
-        yield pressed
+        yield _PRESSED.get() or pressed
         return
     previous, ours = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -38,9 +39,11 @@ def interruptible(terminable: bool = False) -> Iterator[threading.Event]:
     signal.signal(signal.SIGINT, press)
     if terminable and ours:
         signal.signal(signal.SIGTERM, terminate)
+    token = _PRESSED.set(pressed)
     try:
         yield pressed
     finally:
+        _PRESSED.reset(token)
         # None stands for a handler that was not installed from Python, and cannot be put back from here.
         signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
         if terminable and ours:

@@ -16,6 +16,7 @@ import numpy as np
 from gnpolyak.base import container
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.files import require_writable
+from gnpolyak.base.hosts import ALONE, Peers
 from gnpolyak.base.numbers import is_real
 from gnpolyak.solve.certificate import Certificate
 from gnpolyak.solve.course import Course, Mark, Proof, Record, Stage
@@ -40,6 +41,8 @@ class Checkpoint:
         The file, in a folder that exists.
     seconds : float
         How much time may lie between two writes.
+    peers : Peers
+        Those who make the solve together. The first of them has the file: it reads for all, and writes.
 
     Raises
     ------
@@ -47,9 +50,10 @@ class Checkpoint:
         Where the file is not a whole checkpoint, or none can be written there.
     """
 
-    def __init__(self, path: Any, seconds: Any = 60.0) -> None:
-        self._path, self._seconds = _checked_path(path), _checked_seconds(seconds)
-        self._found = container.read(self._path) if self._path.exists() else None
+    def __init__(self, path: Any, seconds: Any = 60.0, peers: Peers = ALONE) -> None:
+        self._path, self._seconds, self._writes = _checked_name(path), _checked_seconds(seconds), peers.first
+        found = peers.from_first(lambda: _content(self._path))
+        self._found = container.parsed(self._path, found) if found else None
         self._owner: dict[str, str] = {}
         self._written = time.monotonic()
 
@@ -80,7 +84,7 @@ class Checkpoint:
 
     def save(self, record: Record, rows: Sequence[np.ndarray], last: bool = False) -> None:
         """Write a record and its history, if it is time or the last one. A disk that is full does not end a solve."""
-        if not last and time.monotonic() - self._written < self._seconds:
+        if not self._writes or (not last and time.monotonic() - self._written < self._seconds):
             return
         header, arrays = _encoded(record, np.concatenate(rows, axis=1)[:, : record.calls])
         try:
@@ -90,7 +94,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
 
-def _checked_path(path: Any) -> Path:
+def _checked_name(path: Any) -> Path:
     if not isinstance(path, (str, os.PathLike)) or not str(path):
         raise InputError(
             given=f"checkpoint={shown(path)}",
@@ -98,13 +102,17 @@ def _checked_path(path: Any) -> Path:
             missing="a valid checkpoint",
             advice="pass a name such as 'run.ckpt', or leave checkpoint out",
         )
-    found = Path(path)
+    return Path(path)
+
+
+def _content(path: Path) -> bytes:
+    """What is in the file, where there is one; none could be written to a place that is refused."""
     try:
-        require_writable(found)
+        require_writable(path)
     except OSError as error:
         reason = f"a place to write it: {error.strerror or error}"
-        raise _refused(found, reason, "make the folder first, or name another file") from error
-    return found
+        raise _refused(path, reason, "make the folder first, or name another file") from error
+    return container.content(path) if path.exists() else b""
 
 
 def _checked_seconds(seconds: Any) -> float:

@@ -13,6 +13,8 @@ import jax
 import numpy as np
 
 from gnpolyak.base.environment import versions
+from gnpolyak.base.errors import InputError
+from gnpolyak.base.hosts import ALONE, Peers
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import NumpyMap
@@ -22,18 +24,34 @@ from gnpolyak.problem.maps.host import Host
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
-def fingerprint(problem: Composite, x: Tree, x0: Tree, settings: dict[str, Any]) -> dict[str, str]:
+def fingerprint(
+    problem: Composite, x: Tree, x0: Tree, settings: dict[str, Any], peers: Peers = ALONE
+) -> dict[str, str]:
     """What must agree for a record to be of this solve.
 
-    The problem by what it computes and by all of its numbers, at variables like x; x0 as it was given, if it was.
+    The problem by what it computes and by all of its numbers, at variables like x; x0 as it was given, if it was. Of a
+    problem that several processes hold the parts of, each looks at its own.
     """
+    own = _digest(problem.label, _program(problem, x), *_numbers(problem), *_seen(problem, x))
     return {
-        "problem": _digest(problem.label, _program(problem, x), *_numbers(problem), *_seen(problem, x)),
+        "problem": peers.joined(own),
         "x0": "from the data" if x0 is None else _digest(*_numbers(x)),
-        "settings": _digest(*(part for value in settings.values() for part in _setting(value))),
+        "settings": _digest(*_settings(settings)),
         # Another version may have other states, and other words for what is computed.
         "versions": ", ".join(f"{name} {versions()[name]}" for name in ("gnpolyak", "jax")),
     }
+
+
+def require_alike(peers: Peers, x: Tree, settings: dict[str, Any]) -> None:
+    """Raise InputError, in all processes, where one of them was asked for another solve than the first."""
+    odd = peers.odd(_digest(*_numbers(x), *_settings(settings))) if peers.count > 1 else []
+    if odd:
+        raise InputError(
+            given=f"another start, or other settings, in process {odd[0]} than in process 0",
+            needed="the same call in all processes: they differ in their part of the data alone",
+            missing="one x0 and one set of settings",
+            advice="pass the same arguments everywhere, and seed whatever is drawn for them",
+        )
 
 
 def _digest(*parts: Any) -> str:
@@ -64,10 +82,17 @@ def _numbers(tree: Any) -> list[Any]:
 
 
 def _of_array(leaf: Any) -> list[Any]:
+    if isinstance(leaf, jax.Array) and not leaf.is_fully_addressable and not leaf.is_fully_replicated:
+        parts = {str(shard.index): shard.data for shard in leaf.addressable_shards}
+        return [f"{leaf.shape}", *(word for index in sorted(parts) for word in (index, *_of_array(parts[index])))]
     array = np.asarray(leaf)
     if array.dtype.kind == "O":
         return [type(leaf).__name__]
     return [f"{array.dtype.str} {array.shape}", np.ascontiguousarray(array).reshape(-1).view(np.uint8).data]
+
+
+def _settings(settings: dict[str, Any]) -> list[Any]:
+    return [part for value in settings.values() for part in _setting(value)]
 
 
 def _setting(value: Any) -> list[Any]:

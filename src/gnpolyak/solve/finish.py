@@ -29,7 +29,13 @@ from gnpolyak.steps.weighted import data, forms_jacobian, is_small
 from gnpolyak.steps.weights import MAD, TUKEY
 
 # Who was stopped from outside wants an end, and no more work.
-STOPPED = {Status.INTERRUPTED, Status.TIME_LIMIT, Status.STOPPED_BY_CALLBACK, Status.CALL_LIMIT}
+STOPPED = {
+    Status.INTERRUPTED,
+    Status.TIME_LIMIT,
+    Status.STOPPED_BY_CALLBACK,
+    Status.CALL_LIMIT,
+    Status.PEER_LOST,
+}
 # Ends that a certificate can turn into a success.
 _CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
 # How often a solve goes on from a bound where a variable was stuck.

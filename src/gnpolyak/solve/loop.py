@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jax import Array
 
+from gnpolyak.base.hosts import ALONE, Peers
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.certificate import Certificate
@@ -73,6 +74,8 @@ class Run:
     """The method of the last stage."""
     course: Course = field(default_factory=lambda: Course(Record(0)))
     """What was done, and what of it is only gone through again."""
+    peers: Peers = ALONE
+    """The processes that solve it together: all of them take the same steps, by the clock of the first."""
     _hosted: Hosted | None = None
 
     def through(self, stages: Sequence[tuple[Method, Target]], x: Tree) -> Result:
@@ -132,7 +135,7 @@ class Run:
 
     def _begin(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> State:
         state, elapsed = self._runner(method, target, x).begin(method, target, x, self._made)
-        self.seconds += elapsed
+        self.seconds += self.peers.of_first(elapsed)
         self.calls += 1
         value = float(state.point.value)
         self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
@@ -172,6 +175,7 @@ class Run:
             self.course.made.append(known)
             return known.certificate
         found = certify()
+        found = replace(found, seconds=self.peers.of_first(found.seconds))
         self.note(found.products, found.seconds)
         self.course.made.append(Proof(found, budget, self.calls, self.seconds))
         self.course.keep(self.rows)
@@ -193,7 +197,7 @@ class Run:
 
     def _advance(self, method: Method, target: Target, state: State, length: int) -> tuple[int, float, State]:
         state, columns, elapsed = self._runner(method, target, state.point.x).advance(method, target, state, length)
-        taken = columns.shape[1]
+        taken, elapsed = columns.shape[1], self.peers.of_first(elapsed)
         marks = self.seconds + elapsed * np.arange(1, taken + 1) / max(taken, 1)
         if taken:  # None are made where the first direction cannot be followed.
             self.rows.append(np.array([*columns, marks]))
@@ -214,16 +218,22 @@ class Run:
         self.calls += products
 
     def _observe(self, method: Method, target: Target, state: State) -> Status:
-        if self.interrupted.is_set():
-            return Status.INTERRUPTED
+        pressed = self.interrupted.is_set()
+        pressed, stopped = self.peers.anywhere(pressed, not pressed and self._is_stopped(method, target, state))
+        if pressed or stopped:
+            return Status.INTERRUPTED if pressed else Status.STOPPED_BY_CALLBACK
+        if self.calls + method.least_calls > self.limits.calls:
+            return Status.CALL_LIMIT
+        return Status.TIME_LIMIT if self.seconds >= self.limits.seconds else Status.RUNNING
+
+    def _is_stopped(self, method: Method, target: Target, state: State) -> bool:
+        """Whether an observer wants an end, having seen how far this is."""
         try:
             for observer in self.observers:
                 observer(self._result(method, target, state, Status.RUNNING))
         except StopIteration:
-            return Status.STOPPED_BY_CALLBACK
-        if self.calls + method.least_calls > self.limits.calls:
-            return Status.CALL_LIMIT
-        return Status.TIME_LIMIT if self.seconds >= self.limits.seconds else Status.RUNNING
+            return True
+        return False
 
     def _result(self, method: Method, target: Target, state: State, status: Status) -> Result:
         return Result(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -25,7 +26,7 @@ from gnpolyak.solve.arguments import (
 )
 from gnpolyak.solve.checkpoint import Checkpoint
 from gnpolyak.solve.explaining import explained
-from gnpolyak.solve.fingerprint import fingerprint
+from gnpolyak.solve.fingerprint import fingerprint, require_alike
 from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
 from gnpolyak.solve.growth import grown, last_factor
 from gnpolyak.solve.loop import Limits, Run, is_lower
@@ -33,6 +34,7 @@ from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.resuming import Asked, course_of, taken_up, with_past
 from gnpolyak.solve.starting import goes_by_factors, start
+from gnpolyak.solve.together import current, together
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
@@ -40,6 +42,7 @@ from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
 
 
+@together
 def minimize(
     problem: Composite,
     x0: Tree = None,
@@ -146,7 +149,9 @@ def minimize(
     progress = require_flag("progress", progress)
     asked = Asked(x0, method, bounds, rank, cuts, target, lower_bound, strategy, inner, outer, tol, polish)
     asked, past = taken_up(asked, resume)
-    file = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
+    joint = current()
+    peers = joint.peers
+    file = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds, peers)
     rank, polish = checked_rank(asked.rank), require_flag("polish", asked.polish)
     chosen = as_method(asked.method, asked.cuts)
     settings = {"tol": asked.tol, "inner": asked.inner, "outer": asked.outer}
@@ -159,18 +164,21 @@ def minimize(
     given, x, dtype = checked_start(problem, chosen, x0, asked.bounds, walks or grows)
     convert = arrays.to_jax if arrays.is_jax(x0) else arrays.to_numpy
     with arrays.computing_in(dtype, compiled=False):
+        settled = {"method": chosen, "rule": rule, "rank": rank, "polish": polish}
+        require_alike(peers, x, settled | {"limits": (limits.calls, limits.seconds)})
         if file is not None:
-            settled = {"method": chosen, "rule": rule, "rank": rank, "polish": polish}
-            course = file.course(fingerprint(given, x, asked.x0, settled), limits.calls, course)
+            course = file.course(fingerprint(given, x, asked.x0, settled, peers), limits.calls, course)
         solved = given.whitened() if chosen.assisted else given
         chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
-    shown = progress_bar(limits.calls, chosen.name) if progress else nullcontext(None)
+    shown = progress_bar(limits.calls, chosen.name) if progress and peers.first else nullcontext(None)
     explaining, stopping = explained(given, x), interruptible(terminable=file is not None)
     with arrays.computing_in(dtype, compiled=False), explaining, shown as report, stopping as interrupted:
-        observers = [observer for observer in (foreign.shown_like(x0, callback), report) if observer is not None]
+        observers: list[Callable[[Result], Any]] = [joint.note] if peers.count > 1 else []
+        observers += [observer for observer in (foreign.shown_like(x0, callback), report) if observer is not None]
         rule = rule.suited(chosen.breadth)
         proved = proves(solved, rule, x)
-        run = Run(solved, given, convert, limits, interrupted, observers, proves=proved, course=course)
+        run = Run(solved, given, convert, limits, interrupted, observers, proves=proved, course=course, peers=peers)
+        joint.keep = partial(course.keep, run.rows, last=True)
         with course.kept(run.rows):
             res = _walked(run, chosen, rule, x, rank) if walks else _solved(run, chosen, rule, x)
             if grows:

@@ -42,6 +42,8 @@ class Status(enum.IntEnum):
     """The good residuals stopped falling together: what is left of them is noise."""
     HANDED_ON = 16
     """One method has ended and another goes on: what a callback may see."""
+    PEER_LOST = 17
+    """Another process of the solve died or left it."""
 
     @property
     def success(self) -> bool:
@@ -105,5 +107,9 @@ _ADVICE = {
         "value can fall by a small fraction at most."
     ),
     Status.INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM; the best point so far is returned. Go on with resume=res.",
+    Status.PEER_LOST: (
+        "Another process that holds a part of the problem is gone, and no step can be made without it; the best point "
+        "so far is returned. Save it and leave; then start all processes again: with checkpoint= the solve goes on."
+    ),
     Status.STOPPED_BY_CALLBACK: "The callback raised StopIteration; the best point so far is returned.",
 }

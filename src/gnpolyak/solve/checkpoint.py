@@ -17,6 +17,7 @@ from gnpolyak.base import container
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.files import require_writable
 from gnpolyak.base.hosts import ALONE, Peers
+from gnpolyak.base.measurements import fetched
 from gnpolyak.base.numbers import is_real
 from gnpolyak.solve.certificate import Certificate
 from gnpolyak.solve.course import Course, Mark, Proof, Record, Stage
@@ -51,7 +52,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: Any, seconds: Any = 60.0, peers: Peers = ALONE) -> None:
-        self._path, self._seconds, self._writes = _checked_name(path), _checked_seconds(seconds), peers.first
+        self._path, self._seconds, self._peers = _checked_name(path), _checked_seconds(seconds), peers
         found = peers.from_first(lambda: _content(self._path))
         self._found = container.parsed(self._path, found) if found else None
         self._owner: dict[str, str] = {}
@@ -71,7 +72,7 @@ class Checkpoint:
         """
         self._owner = owner
         found = otherwise if self._found is None else self._on_file(limit, *self._found)
-        self._found, found.save = None, self.save
+        self._found, found.save, found.shared = None, self.save, self._peers.count > 1
         return found
 
     def _on_file(self, limit: int, header: dict[str, Any], arrays: list[np.ndarray]) -> Course:
@@ -84,9 +85,12 @@ class Checkpoint:
 
     def save(self, record: Record, rows: Sequence[np.ndarray], last: bool = False) -> None:
         """Write a record and its history, if it is time or the last one. A disk that is full does not end a solve."""
-        if not self._writes or (not last and time.monotonic() - self._written < self._seconds):
+        due = last or (self._peers.first and time.monotonic() - self._written >= self._seconds)
+        if not self._peers.anywhere(due)[0]:
             return
         header, arrays = _encoded(record, np.concatenate(rows, axis=1)[:, : record.calls])
+        if not self._peers.first:
+            return
         try:
             container.write(self._path, {**header, "owner": self._owner}, arrays)
         except OSError as error:
@@ -147,7 +151,7 @@ def _encoded(record: Record, rows: np.ndarray) -> tuple[dict[str, Any], list[np.
     def leaves(tree: Any) -> list[int]:
         """The places of a tree's leaves in the file."""
         first = len(arrays)
-        arrays.extend(np.asarray(leaf) for leaf in jax.tree.leaves(tree))
+        arrays.extend(fetched(leaf) for leaf in jax.tree.leaves(tree))
         return list(range(first, len(arrays)))
 
     def mark(at: Mark | None) -> Any:

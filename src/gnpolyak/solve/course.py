@@ -118,6 +118,8 @@ class Course:
     """What the value of the start must be, where nothing else tells whose past this is."""
     save: Callable[[Record, Sequence[np.ndarray], bool], None] | None = None
     """Keeps a record and its history if it is time, or in any case."""
+    shared: bool = False
+    """Whether several processes make it."""
     made: list[Stage | Proof] = field(default_factory=list)
 
     def stage(self) -> Stage | None:
@@ -149,11 +151,17 @@ class Course:
 
     @contextmanager
     def kept(self, rows: Sequence[np.ndarray]) -> Iterator[None]:
-        """A block in which a solve is made, after which its record is saved however it ended."""
+        """A block in which a solve is made, after which its record is saved however it ended.
+
+        Not so where several processes made it and an exception ended it: the others may not come to save their part.
+        """
         try:
             yield
-        finally:
-            self.keep(rows, last=True)
+        except BaseException:
+            if not self.shared:
+                self.keep(rows, last=True)
+            raise
+        self.keep(rows, last=True)
 
     def record(self) -> Record:
         """What was done so far. What came after a stage that was stopped came of its being stopped."""
@@ -161,21 +169,24 @@ class Course:
         return replace(self.past, entries=tuple(self.made[: next(paused, len(self.made)) + 1]))
 
 
-def filled(template: Tree, kept: Tree) -> Tree:
-    """The state on record, as a state like the template, from its leaves."""
+def filled(template: Tree, kept: Tree, everywhere: Any = None) -> Tree:
+    """The state on record, as a state like the template, from its leaves.
+
+    `everywhere` is the sharding of what all devices have, of a problem that is spread over several.
+    """
     wanted, structure = jax.tree.flatten(template)
     leaves = jax.tree.leaves(kept)
     if [np.shape(leaf) for leaf in leaves] != [np.shape(leaf) for leaf in wanted]:
         raise another("states of other shapes")
-    return jax.tree.unflatten(structure, [_alike(*pair) for pair in zip(wanted, leaves, strict=True)])
+    return jax.tree.unflatten(structure, [_alike(*pair, everywhere) for pair in zip(wanted, leaves, strict=True)])
 
 
-def _alike(template: Any, leaf: Any) -> Any:
+def _alike(template: Any, leaf: Any, everywhere: Any) -> Any:
     if not isinstance(template, (jax.Array, jax.ShapeDtypeStruct)):
         return np.asarray(leaf)
     sharding = getattr(template, "sharding", None)
     several = sharding is not None and len(sharding.device_set) > 1
-    return jax.device_put(leaf, sharding) if several else placed(leaf)
+    return jax.device_put(leaf, sharding if several else everywhere) if several or everywhere else placed(leaf)
 
 
 def another(what: str) -> InputError:

@@ -146,7 +146,7 @@ class Run:
         begun, _ = self._runner(method, target, x).begin(method, target, x, self._made)
         self._require_start(begun)
         self._catch_up(known.at.calls, known.at.seconds)
-        return eqx.tree_at(lambda s: s.limit, filled(begun, known.at.state), begun.limit)
+        return eqx.tree_at(lambda s: s.limit, self._filled(begun, known), begun.limit)
 
     def _gone_through(self, known: Stage, method: Method, target: Target, x: Tree) -> State:
         """The end of a stage on record."""
@@ -156,7 +156,11 @@ class Run:
             self._require_start(like)
         self._catch_up(known.at.calls, known.at.seconds)
         self.course.made.append(known)
-        return filled(like, known.at.state)
+        return self._filled(like, known)
+
+    def _filled(self, like: State, known: Stage) -> State:
+        layout = self.problem.sensing.spread
+        return filled(like, known.at.state, None if layout is None else layout.everywhere)
 
     def _require_start(self, begun: State) -> None:
         expected = self.course.first_value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -178,7 +177,6 @@ def minimize(
         rule = rule.suited(chosen.breadth)
         proved = proves(solved, rule, x)
         run = Run(solved, given, convert, limits, interrupted, observers, proves=proved, course=course, peers=peers)
-        joint.keep = partial(course.keep, run.rows, last=True)
         with course.kept(run.rows):
             res = _walked(run, chosen, rule, x, rank) if walks else _solved(run, chosen, rule, x)
             if grows:

@@ -39,8 +39,6 @@ class Joint:
 
     def __init__(self, peers: Peers) -> None:
         self.peers = peers
-        self.keep: Callable[[], None] = lambda: None
-        """Writes what the solve is kept in."""
         self._latest: Result | None = None
         self._outcome: list[Result] = []
         self._error: BaseException | None = None
@@ -63,7 +61,7 @@ class Joint:
             if self._error is not None and _FAILED.search(str(self._error)):
                 watch.lose(f"another process was lost: {told(self._error)}")
             if watch.lost.is_set() and not self._outcome:
-                return self._without(watch.reason, waits=worker.is_alive())
+                return self._without(watch.reason)
             if self._error is not None:
                 raise self._error
             return self._outcome[0]
@@ -74,10 +72,8 @@ class Joint:
         except BaseException as error:
             self._error = error
 
-    def _without(self, reason: str, waits: bool) -> Result:
-        """The result without the lost process. One that was not kept yet, because its thread still waits, is now."""
-        if waits:
-            self.keep()
+    def _without(self, reason: str) -> Result:
+        """The result without the lost process, as far as all were seen to be there."""
         if self._latest is None:
             raise _lost(f"{reason}, before there was a point to return") from self._error
         return replace(self._latest, status=Status.PEER_LOST)

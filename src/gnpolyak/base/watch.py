@@ -76,7 +76,7 @@ class Watch:
             self.lost.set()
         leave_alone()
         self._say(f"{_LOST}{reason}")
-        _log.warning("%s; this is process %d of %d", reason, self._peers.index, self._peers.count)
+        _log.warning("gnpolyak, process %d of %d: %s", self._peers.index, self._peers.count, reason)
 
     def check(self) -> None:
         """Look at the clock: the store itself may have fallen silent."""

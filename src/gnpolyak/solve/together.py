@@ -59,7 +59,7 @@ class Joint:
                 watch.check()
             worker.join(_GRACE)
             if self._error is not None and _FAILED.search(str(self._error)):
-                watch.lose(f"another process was lost: {told(self._error)}")
+                watch.lose(f"another process was lost: {told(self._error).partition(': ')[2]}")
             if watch.lost.is_set() and not self._outcome:
                 return self._without(watch.reason)
             if self._error is not None:

@@ -5,6 +5,7 @@ from types import ModuleType as _ModuleType
 
 from gnpolyak import diagnostics, instances, starts, testing
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.hosts import local_rows
 from gnpolyak.base.version import __version__
 from gnpolyak.fit.curve_fit import curve_fit
 from gnpolyak.fit.named import Parameter, fit
@@ -122,6 +123,7 @@ __all__ = [
     "fit",
     "init",
     "instances",
+    "local_rows",
     "minimize",
     "native",
     "shard",

@@ -1,5 +1,6 @@
 """Processes that solve one problem together, on this machine's loopback, and never outlive their test."""
 
+import json
 import os
 import signal
 import socket
@@ -32,7 +33,7 @@ class Group:
 
     def __enter__(self):
         address = f"127.0.0.1:{free_port()}"
-        self._files = [tempfile.TemporaryFile("w+") for _ in range(2 * self._count)]
+        self._files = [tempfile.TemporaryFile("w+") for _ in range(2 * self._count)]  # noqa: SIM115
         for index in range(self._count):
             words = [sys.executable, "-u", self._program, *self._args, address, self._count, index]
             out, err = self._files[2 * index : 2 * index + 2]
@@ -58,6 +59,10 @@ class Group:
     def said(self, index):
         """What a process has written to standard output so far."""
         return self._text(2 * index)
+
+    def told(self, index):
+        """The lines of JSON that a process has written."""
+        return [json.loads(line) for line in self.said(index).splitlines() if line.startswith("{")]
 
     def complained(self, index):
         return self._text(2 * index + 1)

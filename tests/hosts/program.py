@@ -60,7 +60,9 @@ def compare(case, spread, **settings):
 def solve(**settings):
     """A solve that goes on until somebody ends it, or to the end."""
     case = sensing()
-    res = gnp.minimize(gnp.shard_from_local(own_part(case.problem)), case.x0, **settings)
+    problem = gnp.shard_from_local(own_part(case.problem))
+    say(at="shared")
+    res = gnp.minimize(problem, case.x0, **settings)
     say(end=res.status.name, calls=res.calls, value=res.value, x=res.x.tolist(), success=res.success)
 
 
@@ -75,6 +77,9 @@ ENDLESS = {"method": "polyak", "target": 0.0, "tol": 0.0, "max_calls": 10**6}
 def agree(file):
     for case in (sensing(), completion()):
         compare(case, gnp.shard_from_local(own_part(case.problem)), method="gnp", target=case.target)
+    differ(file)
+    one_stops()
+    solve(**ENDLESS | {"max_seconds": 0.2})
     solve(callback=slowly, **ENDLESS)
 
 
@@ -96,13 +101,12 @@ def one_raises(file):
     solve(callback=callback, **ENDLESS)
 
 
-def one_stops(file):
+def one_stops():
     def callback(res):
         if jax.process_index() == 1 and res.calls > 10:
             raise StopIteration
 
     solve(callback=callback, **ENDLESS)
-    solve(**ENDLESS | {"max_seconds": 0.3})
 
 
 def differ(file):

@@ -11,18 +11,19 @@ PROGRAM = Path(__file__).with_name("program.py")
 
 
 @pytest.fixture(scope="module")
-def solved():
-    """Sensing and completion, and then a solve that Ctrl-C on the second process ends."""
-    with Group(PROGRAM, "agree", "none") as group:
-        group.await_word('"at"', index=1)
+def lines(tmp_path_factory):
+    """What both said of solves to the end, of calls that differ, of ends that one of them wants, and of Ctrl-C."""
+    with Group(PROGRAM, "agree", tmp_path_factory.mktemp("hosts") / "file") as group:
+        group.await_word('"at": 2', index=1)
         group.send(1, signal.SIGINT)
         assert group.codes() == [0, 0], group.everything()
-        yield group
+        assert [group.complained(index) for index in (0, 1)] == ["", ""]
+        yield [[line for line in group.told(index) if "at" not in line] for index in (0, 1)]
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["sensing", "completion"])
-def test_values_and_iterates_are_those_of_one_process(solved, place):
-    first, second = (solved.told(index)[place] for index in (0, 1))
+def test_values_and_iterates_are_those_of_one_process(lines, place):
+    first, second = lines[0][place], lines[1][place]
     assert first["status"] == "TARGET_REACHED"
     assert first["values"] < 1e-12
     assert first["points"] < 1e-12
@@ -30,11 +31,17 @@ def test_values_and_iterates_are_those_of_one_process(solved, place):
     assert second["digest"] == first["digest"]
 
 
-def test_ctrl_c_on_one_ends_both_with_the_same_point(solved):
-    first, second = (solved.told(index)[-1] for index in (0, 1))
-    assert first["end"] == "INTERRUPTED"
-    assert first == second
+def test_calls_that_differ_are_refused_in_all(lines):
+    assert lines[0][2:5] == lines[1][2:5]
+    assert all("in process 1 than in process 0" in line["error"] for line in lines[0][2:4])
 
 
-def test_only_what_was_printed_is_on_their_terminals(solved):
-    assert [solved.complained(index) for index in (0, 1)] == ["", ""]
+def test_a_checkpoint_that_the_first_refuses_is_refused_by_all(lines):
+    assert "nowhere" in lines[1][4]["error"]
+
+
+@pytest.mark.parametrize(("place", "status"), [(5, "STOPPED_BY_CALLBACK"), (6, "TIME_LIMIT"), (7, "INTERRUPTED")])
+def test_what_ends_one_ends_both_with_the_same_point(lines, place, status):
+    """A callback of the second that wants an end, the clock, and Ctrl-C on the second."""
+    assert lines[0][place]["end"] == status
+    assert lines[0][place] == lines[1][place]

@@ -71,8 +71,8 @@ class Group:
         self._files[place].seek(0)
         return self._files[place].read()
 
-    def await_word(self, word, index=0):
-        while word not in self.said(index):
+    def await_word(self, word, index=0, times=1):
+        while self.said(index).count(word) < times:
             assert time.monotonic() < self._deadline, self.everything()
             assert self.processes[index].poll() is None, self.everything()
             time.sleep(0.02)

@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("program.py")
 def lines(tmp_path_factory):
     """What both said of solves to the end, of calls that differ, of ends that one of them wants, and of Ctrl-C."""
     with Group(PROGRAM, "agree", tmp_path_factory.mktemp("hosts") / "file") as group:
-        group.await_word('"at": 2', index=1)
+        group.await_word('"at"', index=1, times=7)
         group.send(1, signal.SIGINT)
         assert group.codes() == [0, 0], group.everything()
         assert [group.complained(index) for index in (0, 1)] == ["", ""]

@@ -73,10 +73,11 @@ class Watch:
             if self.lost.is_set():
                 return
             self.reason = reason
+            leave_alone()
+            _log.warning("gnpolyak, process %d of %d: %s", self._peers.index, self._peers.count, reason)
+            self._say(f"{_LOST}{reason}")
+            # At last, since whoever waits for it may end the process.
             self.lost.set()
-        leave_alone()
-        self._say(f"{_LOST}{reason}")
-        _log.warning("gnpolyak, process %d of %d: %s", self._peers.index, self._peers.count, reason)
 
     def check(self) -> None:
         """Look at the clock: the store itself may have fallen silent."""

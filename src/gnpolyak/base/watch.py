@@ -45,7 +45,7 @@ class Watch:
         """Which process was lost, and how."""
         self._peers, self._store = peers, store() if shared is None else shared
         self._folder = f"gnpolyak/{Watch._solves}"
-        self._mine = f"{self._folder}/{'first' if peers.first else 'each'}/{peers.index}"
+        self._name = f"{'first' if peers.first else 'each'}/{peers.index}"
         self._heard: dict[int, tuple[str, float]] = {}
         self._answered = time.monotonic()
         self._over, self._deciding = threading.Event(), threading.Lock()
@@ -85,11 +85,13 @@ class Watch:
             self.lose(f"process 0 was lost: no answer for {_SILENCE:.0f} s")
 
     def _beats(self) -> None:
+        # Nobody reads any more what was written in the solve before the last one: all have come to the last.
+        _soon(lambda: self._store.key_value_delete(f"gnpolyak/{Watch._solves - 2}/{self._name}"))
         count = 0
         while not self._over.is_set() and not self.lost.is_set():
             count += 1
             try:
-                self._store.key_value_set(self._mine, str(count), allow_overwrite=True)
+                self._write(str(count))
                 words = self._words("each" if self._peers.first else "first")
             except Exception as error:
                 self.lose(f"process 0 was lost: {told(error)}")
@@ -116,7 +118,10 @@ class Watch:
 
     def _say(self, word: str) -> None:
         """Write a last word, if that can be done soon."""
-        _soon(lambda: self._store.key_value_set(self._mine, word, allow_overwrite=True))
+        _soon(lambda: self._write(word))
+
+    def _write(self, word: str) -> None:
+        self._store.key_value_set(f"{self._folder}/{self._name}", word, allow_overwrite=True)
 
     def _aborted(self) -> bool:
         """Whether an abort comes of lost processes: JAX's client does not answer once it has given up on them."""
@@ -150,14 +155,16 @@ def told(error: BaseException) -> str:
 
 def _soon(action: Callable[[], object]) -> bool:
     """Whether something was done without an error, and soon; what takes longer is left to itself."""
-    done = threading.Event()
+    ended, well = threading.Event(), []
 
     def act() -> None:
         try:
             action()
+            well.append(True)
         except Exception:
-            return
-        done.set()
+            _log.debug("no answer from the other processes", exc_info=True)
+        finally:
+            ended.set()
 
     threading.Thread(target=act, daemon=True).start()
-    return done.wait(_ANSWER)
+    return ended.wait(_ANSWER) and bool(well)

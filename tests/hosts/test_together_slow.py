@@ -72,6 +72,23 @@ def test_sigterm_on_one_ends_all():
 def test_an_exception_in_one_ends_the_others_and_says_whose_it_was():
     with Group(PROGRAM, "one_raises", "none", count=3) as group:
         assert group.codes() == [LEFT, 1, LEFT], group.everything()
-        assert group.told(0)[-1]["end"] == group.told(2)[-1]["end"] == "PEER_LOST"
         for index in (0, 2):
+            assert [line.get("end", "error") for line in group.told(index) if "at" not in line] == [
+                "PEER_LOST",
+                "error",
+            ]
+            assert "This process has lost another one" in group.told(index)[-1]["error"]
             assert "process 1 left the solve: ZeroDivisionError: my own mistake" in group.complained(index)
+
+
+def test_a_second_ctrl_c_raises_there_and_ends_the_others():
+    with Group(PROGRAM, "asleep", "none", count=2) as group:
+        group.await_word('"at"', index=1, times=6)
+        time.sleep(1.0)
+        group.send(1, signal.SIGINT)
+        time.sleep(1.0)
+        group.send(1, signal.SIGINT)
+        assert group.codes() == [LEFT, 1], group.everything()
+        assert group.complained(1).endswith("KeyboardInterrupt\n")
+        assert group.told(0)[-1]["end"] == "PEER_LOST"
+        assert "process 1 left the solve: KeyboardInterrupt" in group.complained(0)

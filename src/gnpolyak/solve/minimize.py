@@ -135,7 +135,7 @@ def minimize(
     -------
     Result
         The best point found, whatever happened. Ctrl-C ends the solve with what it has; twice raises. With a checkpoint
-        SIGTERM does as Ctrl-C.
+        SIGTERM does as Ctrl-C. Of a problem that several processes have the parts of, each returns the same.
 
     Raises
     ------

@@ -25,6 +25,7 @@ def lines(tmp_path_factory):
 def test_values_and_iterates_are_those_of_one_process(lines, place):
     first, second = lines[0][place], lines[1][place]
     assert first["status"] == "TARGET_REACHED"
+    assert first["alike"]
     assert first["values"] < 1e-12
     assert first["points"] < 1e-12
     assert first["outliers"]

@@ -13,9 +13,12 @@ PROGRAM = """
 import os, runpy, sys, threading, time
 leaving = runpy.run_path(sys.argv[1])
 aborts = leaving["Aborts"]
-aborts.held(lambda: sys.argv[2] == "lost")
+is_ours = lambda: sys.argv[2] == "lost"
+aborts.held(is_ours)
+aborts.held(print)
+aborts.let_go(print)
 if sys.argv[3] == "let go":
-    aborts.let_go()
+    aborts.let_go(is_ours)
 if sys.argv[3] == "main":
     os.abort()
 threading.Thread(target=os.abort, daemon=True).start()

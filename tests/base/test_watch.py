@@ -37,7 +37,7 @@ def left(monkeypatch):
     monkeypatch.setattr(watch, "leave_alone", lambda: left.append(True))
     monkeypatch.setattr(watch.atexit, "register", lambda action: None)
     monkeypatch.setattr(watch.Aborts, "held", lambda is_ours: None)
-    monkeypatch.setattr(watch.Aborts, "let_go", lambda: None)
+    monkeypatch.setattr(watch.Aborts, "let_go", lambda is_ours: None)
     return left
 
 

@@ -69,9 +69,9 @@ class Aborts:
             cls._is_ours = is_ours
 
     @classmethod
-    def let_go(cls) -> None:
-        """Aborts as they were before."""
-        if cls._is_ours is not None:
+    def let_go(cls, is_ours: Callable[[], bool]) -> None:
+        """Aborts as they were before, if it is with this function that they are held."""
+        if cls._is_ours == is_ours:
             _handled_by(cls._before)
             cls._is_ours = None
 

@@ -63,7 +63,7 @@ class Watch:
             return
         self._thread.join(_ANSWER)
         self._say(_DONE if error is None else f"{_LEFT}{told(error)}")
-        Aborts.let_go()
+        Aborts.let_go(self._aborted)
         if error is not None:
             atexit.register(self._part)
 

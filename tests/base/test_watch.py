@@ -35,7 +35,7 @@ def left(monkeypatch):
     monkeypatch.setattr(watch, "_SILENCE", 0.3)
     monkeypatch.setattr(watch, "_ANSWER", 0.2)
     monkeypatch.setattr(watch, "leave_alone", lambda: left.append(True))
-    monkeypatch.setattr(watch.atexit, "register", lambda action: None)
+    monkeypatch.setattr(Watch, "_part_from", lambda watch: None)
     monkeypatch.setattr(watch.Aborts, "held", lambda is_ours: None)
     monkeypatch.setattr(watch.Aborts, "let_go", lambda is_ours: None)
     return left
@@ -80,7 +80,7 @@ def test_one_that_raises_is_lost_to_the_others_with_its_reason(index):
             raise ZeroDivisionError("mine\nand more")
         assert other.lost.wait(2)
         assert another.lost.wait(2)
-    assert other.reason == another.reason == f"process {index} left the solve: ZeroDivisionError: mine"
+    assert other.reason == another.reason == f"process {index} left it: ZeroDivisionError: mine"
 
 
 def test_the_first_is_lost_with_the_store(left):

@@ -79,7 +79,15 @@ def test_an_exception_in_one_ends_the_others_and_says_whose_it_was():
                 "error",
             ]
             assert "This process has lost another one" in group.told(index)[-1]["error"]
-            assert "process 1 left the solve: ZeroDivisionError: my own mistake" in group.complained(index)
+            assert "process 1 left it: ZeroDivisionError: my own mistake" in group.complained(index)
+
+
+def test_data_that_are_refused_in_one_end_the_others_while_they_are_spread():
+    with Group(PROGRAM, "unfit", "none", count=3) as group:
+        assert group.codes() == [LEFT, 1, LEFT], group.everything()
+        assert "process 1 left it: InputError" in group.told(0)[-1]["error"]
+        assert group.told(0) == group.told(2)
+        assert "InputError: Given: a problem of type NoneType" in group.complained(1)
 
 
 def test_a_second_ctrl_c_raises_there_and_ends_the_others():
@@ -92,4 +100,4 @@ def test_a_second_ctrl_c_raises_there_and_ends_the_others():
         assert group.codes() == [LEFT, 1], group.everything()
         assert group.complained(1).endswith("KeyboardInterrupt\n")
         assert group.told(0)[-1]["end"] == "PEER_LOST"
-        assert "process 1 left the solve: KeyboardInterrupt" in group.complained(0)
+        assert "process 1 left it: KeyboardInterrupt" in group.complained(0)

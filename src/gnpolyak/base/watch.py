@@ -37,6 +37,8 @@ class Watch:
     """
 
     _solves = 0
+    _parting: Watch | None = None
+    """The last that this process left by an exception, while nothing was done together since."""
 
     def __init__(self, peers: Peers, shared: Any = None) -> None:
         Watch._solves += 1
@@ -53,6 +55,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         if self._store is not None:
+            Watch._part_from(None)
             Aborts.held(self._aborted)
             self._thread.start()
         return self
@@ -65,7 +68,15 @@ class Watch:
         self._say(_DONE if error is None else f"{_LEFT}{told(error)}")
         Aborts.let_go(self._aborted)
         if error is not None:
-            atexit.register(self._part)
+            Watch._part_from(self)
+
+    @classmethod
+    def _part_from(cls, watch: Watch | None) -> None:
+        if cls._parting is not None:
+            atexit.unregister(cls._parting._part)
+        if watch is not None:
+            atexit.register(watch._part)
+        cls._parting = watch
 
     def lose(self, reason: str) -> None:
         """Take it that another process is lost: from now on this one waits for none."""
@@ -112,7 +123,7 @@ class Watch:
         if word.startswith(_LOST):
             self.lose(word.removeprefix(_LOST))
         elif word.startswith(_LEFT):
-            self.lose(f"process {index} left the solve: {word.removeprefix(_LEFT)}")
+            self.lose(f"process {index} left it: {word.removeprefix(_LEFT)}")
         elif word != _DONE and now - self._heard[index][1] > _SILENCE:
             self.lose(f"process {index} was lost: not a word for {_SILENCE:.0f} s")
 

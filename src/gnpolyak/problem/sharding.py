@@ -13,6 +13,7 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 
 from gnpolyak.base import arrays
+from gnpolyak.base.attending import by_all
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.measurements import Layout
 from gnpolyak.base.trees import Tree
@@ -25,6 +26,7 @@ AXIS = "measurements"
 """The axis of a mesh that is made here."""
 
 
+@by_all
 def shard(problem: Composite, mesh: Mesh | None = None) -> Composite:
     """The problem with its measurements spread over all devices, to be solved like any other.
 
@@ -61,6 +63,7 @@ def shard(problem: Composite, mesh: Mesh | None = None) -> Composite:
     return _spread(problem, chosen, own, tuple(stop - start for start, stop in ends), room)
 
 
+@by_all
 def shard_from_local(problem: Composite, mesh: Mesh | None = None) -> Composite:
     """The problem of all processes' measurements, each of which has its own in `problem`.
 

@@ -68,14 +68,13 @@ def attended(peers: Peers, action: Callable[[], T]) -> T:
             work.thread.join(_TICK)
             watch.check()
         work.thread.join(_GRACE)
-        if work.error is not None and _FAILED.search(str(work.error)):
-            watch.lose(f"another process was lost: {told(work.error).partition(': ')[2]}")
         if work.found:
             return work.found[0]
-        if watch.lost.is_set():
-            raise PeerLostError(watch.reason) from work.error
-        assert work.error is not None
-        raise work.error
+        if work.error is not None:
+            if not _FAILED.search(str(work.error)):
+                raise work.error
+            watch.lose(f"another process was lost: {told(work.error).partition(': ')[2]}")
+        raise PeerLostError(watch.reason) from work.error
 
 
 def by_all(function: Callable[P, T]) -> Callable[P, T]:

@@ -83,6 +83,22 @@ def test_one_that_raises_is_lost_to_the_others_with_its_reason(index):
     assert other.reason == another.reason == f"process {index} left it: ZeroDivisionError: mine"
 
 
+def test_one_that_comes_late_to_an_error_of_all_has_lost_nobody(left):
+    store = Store()
+
+    def fail(each):
+        with each:
+            time.sleep(0.05)  # Long enough to hear of the others.
+            raise ZeroDivisionError("everybody's")
+
+    for index in (0, 1, 2):
+        each = entered(store, index)
+        with pytest.raises(ZeroDivisionError):
+            fail(each)
+        assert each._all_left() == (index == 2)
+    assert not left
+
+
 def test_the_first_is_lost_with_the_store(left):
     class Gone(Store):
         def key_value_set(self, key, word, allow_overwrite=False):

@@ -119,12 +119,15 @@ class Watch:
     def _hear(self, index: int, word: str) -> None:
         now = time.monotonic()
         before, since = self._heard.get(index, ("", now))
-        self._heard[index] = (word, now if word != before else since)
+        since = now if word != before else since
+        self._heard[index] = (word, since)
         if word.startswith(_LOST):
             self.lose(word.removeprefix(_LOST))
         elif word.startswith(_LEFT):
-            self.lose(f"process {index} left it: {word.removeprefix(_LEFT)}")
-        elif word != _DONE and now - self._heard[index][1] > _SILENCE:
+            # This process may be about to meet the same error, and come back with all others.
+            if now - since > _ANSWER:
+                self.lose(f"process {index} left it: {word.removeprefix(_LEFT)}")
+        elif word != _DONE and now - since > _SILENCE:
             self.lose(f"process {index} was lost: not a word for {_SILENCE:.0f} s")
 
     def _say(self, word: str) -> None:

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "howto" / "clusters.md"
 @pytest.mark.slow
 def test_two_shells_solve_what_the_page_says(tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8")
-    script, data, *_ = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    script, data = re.findall(r"```python\n(.*?)```", text.partition("`fit.py`:")[2], flags=re.DOTALL)
     lines = re.search(r"In two shells.*?```sh\n(.*?)```", text, flags=re.DOTALL)[1].splitlines()
     (tmp_path / "fit.py").write_text(script)
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,7 @@ class Group:
     processes there are, and which one this is.
     """
 
-    def __init__(self, program, *args, count=2, devices=2, limit=120.0):
+    def __init__(self, program, *args, count=2, devices=2, limit=300.0):
         self._program, self._args, self._count, self._devices = program, args, count, devices
         self._deadline = time.monotonic() + limit
         self.processes = []

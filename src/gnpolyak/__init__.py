@@ -43,6 +43,7 @@ from gnpolyak.problem.sensing import (
 )
 from gnpolyak.problem.sharding import shard, shard_from_local
 from gnpolyak.solve import tables
+from gnpolyak.solve.batch.front import minimize_batch
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import History, Result
 from gnpolyak.steps.graduated import Graduated
@@ -125,6 +126,7 @@ __all__ = [
     "instances",
     "local_rows",
     "minimize",
+    "minimize_batch",
     "native",
     "shard",
     "shard_from_local",

@@ -75,18 +75,22 @@ class Certificate:
         )
 
 
-def certify(problem: Composite, x: Tree, tol: float = 0.0, budget: int = _NO_LIMIT) -> Certificate:
+def certify(
+    problem: Composite, x: Tree, tol: float = 0.0, budget: int = _NO_LIMIT, found: Dual | None = None
+) -> Certificate:
     """The certificate of a point, for a problem whose parts were cast and whose penalty offers `RESIDUALS` or `TILT`.
 
     With `TILT` the Jacobian is formed.
 
     Residuals up to tol of a typical datum count as zero, and those at rounding in any case; what that may hide is in
     the bound on the gain. `budget` is the most products it may take, at least `LEAST`.
+    `found` is what `in_metric` would find, where that was looked for already.
     """
     if problem.penalty.has(TILT):
         return _told(of_the_l1_problem(problem, x, tol))
     formed = forms_jacobian(problem, x)
-    told = _told(projected(problem, x, tol) if formed else in_metric(problem, x, tol, budget))
+    found = found or (projected(problem, x, tol) if formed else in_metric(problem, x, tol, budget))
+    told = _told(found)
     if told.holds or not is_small(problem, x) or told.products >= budget:
         return told
     # The smallest v is not the only one. Where the l1 problem can be solved to its end, it has the last word.

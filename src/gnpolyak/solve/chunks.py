@@ -86,7 +86,7 @@ _compiled: OrderedDict[Any, None] = OrderedDict()
 _MOST_KNOWN = 256
 
 
-def _known(begin: tuple[Any, ...]) -> bool:
+def known(begin: tuple[Any, ...]) -> bool:
     """Whether these arguments were compiled for before; they will be."""
     key = structure_of(begin)
     known = key in _compiled
@@ -122,7 +122,7 @@ class Chunks:
     def _compile(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> bool:
         """Compile what a stage runs, so that the clock need not include that; tell whether it was new."""
         begin = (self._problem, method, target, x, made)
-        if _known(begin):
+        if known(begin):
             return False
         _start.lower(*begin).compile()
         _chunk.lower(self._problem, method, target, _start.eval_shape(*begin), 0).compile()

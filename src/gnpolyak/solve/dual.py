@@ -98,10 +98,10 @@ def in_metric(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
     them inwards.
     """
     free = None if problem.box is None else jax.tree.map(jnp.logical_not, problem.box.active(x))
-    search = _in_metric.lower(problem, x, tol, budget, free).compile()
+    compiled = _in_metric.lower(problem, x, tol, budget, free).compile()
     began, made = time.perf_counter(), 0
     for _ in range(MOST_FREED):
-        of, v, *figures, products, inwards = search(problem, x, tol, budget - made, free)
+        of, v, *figures, products, inwards = compiled(problem, x, tol, budget - made, free)
         made += int(products)
         if free is None or bool(trees.equal(inwards, free)) or budget - made < LEAST:
             break
@@ -113,8 +113,7 @@ def in_metric(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
     return told(of, layout, v=gathered(layout, v), edge=0.0, **figures_told)
 
 
-@jax.jit
-def _in_metric(
+def search(
     problem: Composite, x: Tree, tol: Array | float, budget: Array | int, free: Tree | None
 ) -> tuple[Data, Array, Array, Array, Array, Array, Tree]:
     """The search on the variables that are free; at last which ones those are that its v does not push outwards."""
@@ -143,6 +142,9 @@ def _searched(
     steps = jnp.sum(jnp.stack([jnp.sum(jnp.abs(a) * jnp.abs(b)) for a, b in pairs]))
     slope = _slope(g, over(inwards, problem.map.preconditioner(x))(g), every.push)
     return of, fixed + found, steps, slope, left, count + 2, inwards
+
+
+_in_metric = jax.jit(search)
 
 
 def _slope(g: Tree, y: Tree, push: Callable[[Tree], Array]) -> Array:

@@ -17,6 +17,7 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.formed import Formed
 from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.certificate import certify
+from gnpolyak.solve.dual import Dual
 from gnpolyak.solve.escape import escape
 from gnpolyak.solve.loop import Run, is_lower, no_worse
 from gnpolyak.solve.result import Result
@@ -37,7 +38,7 @@ STOPPED = {
     Status.PEER_LOST,
 }
 # Ends that a certificate can turn into a success.
-_CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
+CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
 # How often a solve goes on from a bound where a variable was stuck.
 _MOST_ESCAPES = 20
 # By how much of the value it must have fallen there.
@@ -49,26 +50,37 @@ _GAP = 1e3
 _EXACT = 1e-6
 
 
-def proves(problem: Composite, rule: Target, x: Tree) -> Callable[[float, float], bool]:
+Seen = tuple[Tree, np.ndarray, np.ndarray]
+"""A point, its residuals and the data."""
+
+
+def proves(
+    problem: Composite, rule: Target, x: Tree, b: np.ndarray | None = None
+) -> Callable[[float, float], bool]:
     """Tell of a value, and of the first one, whether it is within tol of the lower bound: h* lies between.
 
-    On the scale of a typical datum; of a penalty without data that are known, on that of the first gap.
+    On the scale of a typical datum; of a penalty without data that are known, on that of the first gap. `b` are the
+    data, where they are at hand.
     """
     bound, tol = float(rule.stated()), float(rule.tol)
     if not problem.penalty.has(RESIDUALS):
         return lambda value, first: value - bound <= tol * (first - bound)
-    b = Formed(problem, trees.on_host(x)).data if forms_jacobian(problem, x) else _whole(problem, _data(problem, x))
+    if b is None:
+        b = Formed(problem, trees.on_host(x)).data if forms_jacobian(problem, x) else _whole(problem, _data(problem, x))
     allowed = tol * b.size * _typical(b)
     return lambda value, first: value - bound <= allowed
 
 
-def certified(run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES) -> Result:
+def certified(
+    run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES, found: Dual | None = None
+) -> Result:
     """The result with its success proved, or taken back.
 
     A success that rests on the word of a rule for an unknown optimum is none before something certifies it: the lower
-    bound, where the value has come to it, or else a dual vector. Where the optimum is known, only that counts.
+    bound, where the value has come to it, or else a dual vector. Where the optimum is known, only that counts. `found`
+    is the search for that vector, where it was made already.
     """
-    if not np.isfinite(res.value) or res.status not in _CLAIMS:
+    if not np.isfinite(res.value) or res.status not in CLAIMS:
         return res
     if rule.exact:
         # The end of the arithmetic above an optimum that is known.
@@ -81,7 +93,7 @@ def certified(run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES)
     if not run.room:
         return replace(res, status=Status.CALL_LIMIT)
     budget = run.limits.calls - run.calls
-    certificate = run.proof(lambda: certify(run.problem, res.state.best.x, float(rule.tol), budget))
+    certificate = run.proof(lambda: certify(run.problem, res.state.best.x, float(rule.tol), budget, found))
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
     told = run.so_far(replace(res, status=status, certificate=certificate, bound=bound))
@@ -123,13 +135,14 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
     return found if found.success or found.status in STOPPED else replace(found, status=res.status)
 
 
-def finish(run: Run, rule: Target, res: Result, polish: bool) -> Result:
-    """The result with everything that can be said about its residuals."""
+def finish(run: Run, rule: Target, res: Result, polish: bool, seen: Seen | None = None) -> Result:
+    """The result with everything that can be said about its residuals; `seen` are those, where they are at hand."""
     if not run.problem.penalty.has(RESIDUALS) or not np.isfinite(res.value):
         return res
     if polish and res.status not in STOPPED and run.room:
         res = _polished(run, rule, res)
-    r, b = residuals_and_data(run, res)
+    at_hand = seen is not None and seen[0] is res.x
+    r, b = seen[1:] if seen is not None and at_hand else residuals_and_data(run, res)
     res = replace(res, measurements=b.size)
     exact = corrupted(r, b)
     if res.status is not Status.NOISE and exact is not None:

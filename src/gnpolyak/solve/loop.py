@@ -42,7 +42,7 @@ class Limits:
 
 
 # Ends after which no other method is to go on.
-_FINAL = {
+FINAL = {
     Status.TARGET_REACHED,
     Status.BELOW_TARGET,
     Status.CALL_LIMIT,
@@ -84,12 +84,12 @@ class Run:
         before: Result | None = None
         for place, (method, target) in enumerate(stages):
             state, status = self._stage(method, target, x, first_gap)
-            res = self._result(method, target, state, status)
+            res = self.result(method, target, state, status)
             res = before = res if before is None else no_worse(res, before)
             x, first_gap = res.state.best.x, state.first_gap
             # A rule for an unknown optimum may be wrong about having reached it; whoever comes next will see.
             reached = status is Status.TARGET_REACHED
-            final = status in _FINAL and not (reached and not target.exact and not self.proved(float(state.best.value)))
+            final = status in FINAL and not (reached and not target.exact and not self.proved(float(state.best.value)))
             if final or not np.isfinite(float(state.best.value)) or place == len(stages) - 1:
                 break
         self.method = method
@@ -234,12 +234,13 @@ class Run:
         """Whether an observer wants an end, having seen how far this is."""
         try:
             for observer in self.observers:
-                observer(self._result(method, target, state, Status.RUNNING))
+                observer(self.result(method, target, state, Status.RUNNING))
         except StopIteration:
             return True
         return False
 
-    def _result(self, method: Method, target: Target, state: State, status: Status) -> Result:
+    def result(self, method: Method, target: Target, state: State, status: Status) -> Result:
+        """What is said of a state."""
         return Result(
             x=self.convert(state.best.x),
             value=float(state.best.value),
@@ -275,13 +276,18 @@ def is_lower(value: float, than: float) -> bool:
     return bool(np.isfinite(value) and not value >= than)
 
 
+def is_lost(value: Any, before: Any, dtype: Any) -> Any:
+    """Tell of a value, or of each of several, whether it is worse than the one before by more than rounding."""
+    rounding = _ROUNDING * np.finfo(dtype).eps * np.abs(before)
+    return ~(np.isfinite(value) & ~(value > before + rounding))
+
+
 def no_worse(res: Result, before: Result) -> Result:
     """The result, at the point that was the best before it where it has lost that: a start may evaluate otherwise.
 
     Values that are equal to rounding are no loss: see `gnpolyak.steps.iteration`.
     """
-    rounding = _ROUNDING * np.finfo(jax.tree.leaves(res.x)[0].dtype).eps * abs(before.value)
-    if np.isfinite(res.value) and not res.value > before.value + rounding:
+    if not is_lost(res.value, before.value, jax.tree.leaves(res.x)[0].dtype):
         return res
     state = eqx.tree_at(lambda s: s.best, res.state, before.state.best)
     return replace(res, x=before.x, value=before.value, state=state)

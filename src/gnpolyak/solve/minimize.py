@@ -26,14 +26,15 @@ from gnpolyak.solve.arguments import (
 from gnpolyak.solve.checkpoint import Checkpoint
 from gnpolyak.solve.explaining import explained
 from gnpolyak.solve.fingerprint import fingerprint, require_alike
-from gnpolyak.solve.finish import STOPPED, certified, finish, least_value, proves
+from gnpolyak.solve.finish import STOPPED, certified, proves
 from gnpolyak.solve.growth import grown, last_factor
-from gnpolyak.solve.loop import Limits, Run, is_lower
+from gnpolyak.solve.loop import Limits, Run
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.resuming import Asked, course_of, taken_up, with_past
 from gnpolyak.solve.starting import goes_by_factors, start
 from gnpolyak.solve.together import current, together
+from gnpolyak.solve.ways import better, concluded, solution
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
@@ -178,24 +179,11 @@ def minimize(
         proved = proves(solved, rule, x)
         run = Run(solved, given, convert, limits, interrupted, observers, proves=proved, course=course, peers=peers)
         with course.kept(run.rows):
-            res = _walked(run, chosen, rule, x, rank) if walks else _solved(run, chosen, rule, x)
+            res = _walked(run, chosen, rule, x, rank) if walks else solution(run, chosen, rule, x)
             if grows:
-                res = grown(run, res, lambda x: _solved(run, chosen, rule, x))
-            if chosen.assisted and not polish:
-                res = least_value(run, rule, res)
-            res = finish(run, rule, res, polish)
-        res = replace(with_past(res, asked, x0, course), x=foreign.like(x0, res.x))
-        # A method that handed on to another is named with it.
-        return res if res.method.startswith(chosen.name) else replace(res, method=f"{chosen.name}: {res.method}")
-
-
-def _solved(run: Run, method: Method, rule: Target, x: Tree) -> Result:
-    """The method's stages from x, and its other way where they ended without a success."""
-    res = certified(run, rule, run.through(method.stages(run.problem, rule, x), x))
-    fallback = method.fallback(run.problem, rule, x, res.status)
-    if not fallback or not run.room:
-        return res
-    return _better(run, certified(run, rule, run.through(fallback, x)), res)
+                res = grown(run, res, lambda x: solution(run, chosen, rule, x))
+            res = concluded(run, chosen, rule, res, polish, x0)
+        return with_past(res, asked, x0, course)
 
 
 def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: Any) -> Result:
@@ -208,20 +196,15 @@ def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: Any) -> Resul
         return run.through(((Graduated(), rule),), x)
 
     if not method.assisted and rank != "auto":
-        return _solved(run, method, rule, last_factor(run, x, stage, int(rank)))
+        return solution(run, method, rule, last_factor(run, x, stage, int(rank)))
     res = certified(run, rule, grown(run, stage(x), stage, rank))
     if not _done(run, res):
         # Seen afresh, without the weights that it ended with, a few rows that these had locked out may come right.
-        res = _better(run, certified(run, rule, stage(res.state.best.x)), res)
+        res = better(run, certified(run, rule, stage(res.state.best.x)), res)
     if not _done(run, res):
-        res = _better(run, _solved(run, method, rule, res.state.best.x), res)
+        res = better(run, solution(run, method, rule, res.state.best.x), res)
     return replace(res, x=trees.trimmed(res.x)) if rank == "auto" else res
 
 
 def _done(run: Run, res: Result) -> bool:
     return res.success or res.status in {Status.NOISE, *STOPPED} or not run.room
-
-
-def _better(run: Run, again: Result, res: Result) -> Result:
-    """What a second way found, if that is a success or a lower value."""
-    return run.so_far(again if again.success or is_lower(again.value, res.value) else res)

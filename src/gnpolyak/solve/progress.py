@@ -13,15 +13,7 @@ from gnpolyak.solve.result import Result
 @contextmanager
 def progress_bar(max_calls: int, name: str) -> Iterator[Callable[[Result], Any]]:
     """Yield a function that shows a Result so far."""
-    try:
-        from rich import console, progress
-    except ImportError as error:
-        raise InputError(
-            given="progress=True",
-            needed="the package rich, to draw the bar",
-            missing="rich is not installed",
-            advice="pip install 'gnpolyak[cli]', or leave out progress",
-        ) from error
+    console, progress = _rich()
     columns = (
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
@@ -33,3 +25,28 @@ def progress_bar(max_calls: int, name: str) -> Iterator[Callable[[Result], Any]]
     with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
         task = bar.add_task(name, total=max_calls, best="-")
         yield lambda res: bar.update(task, completed=res.calls, best=f"{res.value:.6g}")
+
+
+@contextmanager
+def members_bar(count: int, name: str) -> Iterator[Callable[[int], Any]]:
+    """Yield a function that shows how many members of a batch are done."""
+    console, progress = _rich()
+    shown = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
+    columns = *shown, progress.TimeElapsedColumn()
+    with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=count)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _rich() -> tuple[Any, Any]:
+    """What draws bars, and where to."""
+    try:
+        from rich import console, progress
+    except ImportError as error:
+        raise InputError(
+            given="progress=True",
+            needed="the package rich, to draw the bar",
+            missing="rich is not installed",
+            advice="pip install 'gnpolyak[cli]', or leave out progress",
+        ) from error
+    return console, progress

@@ -1,0 +1,1 @@
+"""Many problems of one shape, solved by one compiled loop."""

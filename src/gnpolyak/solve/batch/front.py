@@ -1,0 +1,159 @@
+"""`minimize_batch`, the front door for many problems of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import jax
+import numpy as np
+
+from gnpolyak.base import arrays
+from gnpolyak.base.numbers import require_flag
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.composite import Composite
+from gnpolyak.solve.arguments import check_callback, checked_calls, checked_seconds, target_rule
+from gnpolyak.solve.batch.given import Given
+from gnpolyak.solve.batch.members import part, stack
+from gnpolyak.solve.batch.solving import Task, Wave
+from gnpolyak.solve.explaining import explained
+from gnpolyak.solve.interrupts import interruptible
+from gnpolyak.solve.loop import Limits
+from gnpolyak.solve.progress import members_bar
+from gnpolyak.solve.result import Result
+from gnpolyak.steps.methods import Method
+from gnpolyak.steps.named import as_method
+from gnpolyak.steps.targets import Target
+
+# Members that are solved together. What they leave behind is held until they are done.
+_WAVE = 1024
+
+
+def minimize_batch(
+    problem: Composite | Sequence[Composite],
+    x0s: Tree,
+    method: str | Method = "auto",
+    *,
+    b: Any = None,
+    bounds: Any = None,
+    cuts: int | None = None,
+    target: float | Target | None = None,
+    lower_bound: float | None = None,
+    strategy: str | None = None,
+    inner: int = 200,
+    outer: int = 50,
+    tol: float = 1e-10,
+    max_calls: int | None = None,
+    max_seconds: float | None = None,
+    polish: bool = False,
+    callback: Callable[[int, Result], Any] | None = None,
+    progress: bool = False,
+) -> list[Result]:
+    """Minimise h(c(x)) from many starts, for many data, or for many problems of one shape, by one compiled loop.
+
+    Each member takes its own steps and stops by itself; its status and answer are those that `minimize` gives it alone,
+    but for the rounding of sums that are taken in another order. What only few members need (another way after an end
+    without a certificate, the least value in noise, polishing) each of them does alone. Problems that are solved on the
+    host (those whose Jacobian is formed, models in plain NumPy) are solved one after the other.
+
+    Parameters
+    ----------
+    problem : Composite or sequence of Composite
+        One for all members, or one for each, of one structure with arrays of the same shapes.
+    x0s : array_like, pytree or list of those
+        The starts: what `minimize` takes, with an axis for the members in front of each leaf; or a list of starts.
+    method, cuts, target, lower_bound, strategy, inner, outer, tol, polish
+        As for `minimize`, the same for all members.
+    b : array_like, optional
+        Data for each member, in place of those of the problem's penalty: an axis for the members in front.
+    bounds : optional
+        As for `minimize`, for one member; the same box for all.
+    max_calls : int, optional
+        Most oracle calls of each member.
+    max_seconds : float, optional
+        Most seconds in the loop, for all of them together and not counting compilation.
+    callback : callable, optional
+        Called with the number of a member and its `Result` when it is done; raising StopIteration ends the others.
+    progress : bool
+        Show a bar that counts the members that are done.
+
+    Returns
+    -------
+    list of Result
+        One for each member, in order; ``res.seconds`` is the clock of the whole batch. After Ctrl-C, or a callback's
+        StopIteration, those that were not done have their best points so far and a status that says so; Ctrl-C twice
+        raises.
+
+    Raises
+    ------
+    InputError
+        On input that cannot be solved, before anything is compiled.
+
+    Examples
+    --------
+    >>> import numpy as np, gnpolyak as gnp
+    >>> problem = gnp.composite(lambda x: x**3, gnp.L1(np.array([8.0, 27.0])))
+    >>> x0s = np.array([[1.5, 2.5], [2.5, 3.5], [3.0, 1.0]])
+    >>> all(np.allclose(res.x, [2.0, 3.0]) for res in gnp.minimize_batch(problem, x0s, target=0.0))
+    True
+    """
+    check_callback(callback)
+    polish, progress = require_flag("polish", polish), require_flag("progress", progress)
+    chosen = as_method(method, cuts)
+    given = Given.read(problem, x0s, b, chosen, bounds)
+    first = given.problems[0]
+    rule = target_rule(first, target, lower_bound, strategy, {"tol": tol, "inner": inner, "outer": outer})
+    limits = Limits(checked_calls(max_calls, rule), checked_seconds(max_seconds))
+    convert = arrays.to_jax if arrays.is_jax(x0s) else arrays.to_numpy
+    shown = members_bar(given.count, chosen.name) if progress else nullcontext(None)
+    computing, explaining = arrays.computing_in(given.dtype), explained(first, part(given.x, 0))
+    with computing, explaining, shown as report, interruptible() as interrupted:
+        solved = given.whitened() if chosen.assisted else given.problems
+        x = given.into(solved)
+        chosen = chosen.suited(solved[0], part(x, 0))
+        rule = rule.suited(chosen.breadth)
+        task = Task(chosen, rule, limits, interrupted, convert, polish, given.dtype)
+        return _in_order(task, given, solved, x, callback, report)
+
+
+def _in_order(
+    task: Task,
+    given: Given,
+    solved: Sequence[Composite],
+    x: Tree,
+    callback: Callable[[int, Result], Any] | None,
+    report: Callable[[int], Any] | None,
+) -> list[Result]:
+    """The results of all members, some hundreds of them at a time."""
+    results: dict[int, Result] = {}
+    for begin in range(0, given.count, _WAVE):
+        for who in _of_one_structure(solved, range(begin, min(begin + _WAVE, given.count))):
+            pick = np.array(who)
+            waiting = given.count - len(results) - len(who)
+            task.shows = lambda running, rest=waiting: report and report(given.count - rest - running)
+            wave = Wave(task, *given.of(who, solved), part(x, pick), [given.like(i) for i in who])
+            results.update(zip(who, wave.results(), strict=True))
+        _tell(task, results, range(begin, min(begin + _WAVE, given.count)), callback)
+    return [results[i] for i in range(given.count)]
+
+
+def _tell(task: Task, results: dict[int, Result], who: range, callback: Callable[[int, Result], Any] | None) -> None:
+    """Hand results to the callback until it has had enough."""
+    try:
+        for i in who:
+            if callback is not None and not task.stopped:
+                callback(i, results[i])
+    except StopIteration:
+        task.stopped = True
+
+
+def _of_one_structure(solved: Sequence[Composite], who: range) -> Iterator[list[int]]:
+    """The members in groups: of the same problems some may have been whitened, and others not."""
+    groups: dict[Any, list[int]] = {}
+    structures: dict[int, Any] = {}
+    for i in who:
+        structure = structures.setdefault(id(solved[i]), None) or jax.tree.structure(solved[i])
+        structures[id(solved[i])] = structure
+        groups.setdefault(structure, []).append(i)
+    yield from groups.values()

@@ -1,0 +1,44 @@
+"""From a start to a result: a method's stages, its other way, and what is said of the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gnpolyak.base import foreign
+from gnpolyak.base.trees import Tree
+from gnpolyak.solve.finish import Seen, certified, finish, least_value
+from gnpolyak.solve.loop import Run, is_lower
+from gnpolyak.solve.result import Result
+from gnpolyak.steps.methods import Method
+from gnpolyak.steps.targets import Target
+
+
+def solution(run: Run, method: Method, rule: Target, x: Tree) -> Result:
+    """The method's stages from x, and its other way where they ended without a success."""
+    res = certified(run, rule, run.through(method.stages(run.problem, rule, x), x))
+    return otherwise(run, method, rule, x, res)
+
+
+def otherwise(run: Run, method: Method, rule: Target, x: Tree, res: Result) -> Result:
+    """The result, or that of the method's other way from x, where there is one and it is better."""
+    fallback = method.fallback(run.problem, rule, x, res.status)
+    if not fallback or not run.room:
+        return res
+    return better(run, certified(run, rule, run.through(fallback, x)), res)
+
+
+def better(run: Run, again: Result, res: Result) -> Result:
+    """What a second way found, if that is a success or a lower value."""
+    return run.so_far(again if again.success or is_lower(again.value, res.value) else res)
+
+
+def concluded(
+    run: Run, method: Method, rule: Target, res: Result, polish: bool, x0: Tree, seen: Seen | None = None
+) -> Result:
+    """The result as the user gets it, with x like his x0."""
+    if method.assisted and not polish:
+        res = least_value(run, rule, res)
+    res = finish(run, rule, res, polish, seen)
+    res = replace(res, x=foreign.like(x0, res.x))
+    # A method that handed on to another is named with it.
+    return res if res.method.startswith(method.name) else replace(res, method=f"{method.name}: {res.method}")

@@ -105,10 +105,15 @@ def _pass(
     # The room for partial sums is a result rather than an allocation, so that XLA reuses it from one step to the next.
     room = required().gnpolyak_scratch(kind.encode(), *p.shape, shapes[-1][-1], name != "forms")
     results = [jax.ShapeDtypeStruct(shape, dtype) for shape in (*shapes, (room,))]
-    call = jax.ffi.ffi_call(f"gnpolyak_power_{name}_{kind}", results, vmap_method="sequential")
+    call = jax.ffi.ffi_call(f"gnpolyak_power_{name}_{kind}", results, vmap_method=_batching())
     others = jnp.zeros((0, p.shape[1]), p.dtype) if q is None else q
     first, second, _ = call(p, others, *operands, **order)
     return first, second
+
+
+def _batching() -> str:
+    """How a pass serves a batch: all of it in one call, unless the library was compiled before it could."""
+    return "expand_dims" if hasattr(required(), "gnpolyak_takes_batches") else "sequential"
 
 
 def read_once(p: Array, q: Array) -> Array:

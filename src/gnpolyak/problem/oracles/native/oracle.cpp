@@ -13,9 +13,35 @@ using Out = ffi::ResultBuffer<Computed>;
 
 template <ffi::DataType Stored, ffi::DataType Computed>
 Plan plan_for(const Rows<Stored>& p, const Rows<Stored>& q, std::size_t r, std::int64_t n) {
-  return make_plan<ffi::NativeType<Stored>, ffi::NativeType<Computed>>(p.dimensions()[0], p.dimensions()[1], r,
+  const auto shape = p.dimensions();
+  return make_plan<ffi::NativeType<Stored>, ffi::NativeType<Computed>>(shape[shape.size() - 2], shape.back(), r,
                                                                        static_cast<int>(n), q.element_count() > 0);
 }
+
+using Dimensions = ffi::Span<const std::int64_t>;
+
+// The problems of a batch, which are axes in front of those of one problem. Along an axis of length 1 an operand is the
+// same for all of them.
+struct Members {
+  std::vector<std::size_t> lengths;
+  std::size_t count = 1;
+
+  Members(Dimensions result, std::size_t own) : lengths(result.begin(), result.end() - own) {
+    for (const std::size_t length : lengths) count *= length;
+  }
+
+  // Where the part of member k begins in an operand, of which the last `own` axes are one problem's.
+  std::size_t place(Dimensions operand, std::size_t own, std::size_t k) const {
+    std::size_t stride = 1, at = 0;
+    for (std::size_t axis = operand.size(); axis-- > 0; stride *= operand[axis]) {
+      if (axis >= operand.size() - own) continue;
+      const std::size_t index = k % lengths[axis];
+      k /= lengths[axis];
+      if (operand[axis] > 1) at += index * stride;
+    }
+    return at;
+  }
+};
 
 // The scratch is a result, so its size is the caller's word: `gnpolyak_scratch` says what is needed.
 ffi::Error too_small() { return ffi::Error::InvalidArgument("gnpolyak: scratch too small"); }
@@ -26,13 +52,20 @@ ffi::Error l1(ffi::ThreadPool pool, std::int64_t n, Rows<Stored> p, Rows<Stored>
               Out<Computed> value, Out<Computed> gradient, Out<Computed> scratch) {
   using S = ffi::NativeType<Stored>;
   using T = ffi::NativeType<Computed>;
-  const Plan plan = plan_for<Stored, Computed>(p, q, x.dimensions()[1], n);
-  if (scratch->element_count() < plan.scratch(true)) return too_small();
-  const Operands<S, T> on{p.typed_data(), q.typed_data(), x.typed_data(), gradient->typed_data(),
-                          scratch->typed_data()};
-  double total = 0;
-  for (const auto& part : sweep(pool, plan, kernel<S, T>().l1, L1<T>{b.typed_data(), 0}, on)) total += part.value;
-  value->typed_data()[0] = static_cast<T>(total);
+  const Plan plan = plan_for<Stored, Computed>(p, q, x.dimensions().back(), n);
+  const Members members(gradient->dimensions(), 2);
+  if (scratch->element_count() < members.count * plan.scratch(true)) return too_small();
+  for (std::size_t k = 0; k < members.count; ++k) {
+    const Operands<S, T> on{p.typed_data() + members.place(p.dimensions(), 2, k),
+                            q.typed_data() + members.place(q.dimensions(), 2, k),
+                            x.typed_data() + members.place(x.dimensions(), 2, k),
+                            gradient->typed_data() + members.place(gradient->dimensions(), 2, k),
+                            scratch->typed_data()};
+    const L1<T> work{b.typed_data() + members.place(b.dimensions(), 1, k), 0};
+    double total = 0;
+    for (const auto& part : sweep(pool, plan, kernel<S, T>().l1, work, on)) total += part.value;
+    value->typed_data()[k] = static_cast<T>(total);
+  }
   return ffi::Error::Success();
 }
 
@@ -42,10 +75,17 @@ ffi::Error forms(ffi::ThreadPool pool, std::int64_t n, Rows<Stored> p, Rows<Stor
                  Out<Computed> values, Out<Computed> slopes, Out<Computed> scratch) {
   using S = ffi::NativeType<Stored>;
   using T = ffi::NativeType<Computed>;
-  const Plan plan = plan_for<Stored, Computed>(p, q, x.dimensions()[1], n);
-  if (scratch->element_count() < plan.scratch(false)) return too_small();
-  const Operands<S, T> on{p.typed_data(), q.typed_data(), x.typed_data(), nullptr, scratch->typed_data()};
-  sweep(pool, plan, kernel<S, T>().forms, Forms<T>{values->typed_data(), slopes->typed_data()}, on);
+  const Plan plan = plan_for<Stored, Computed>(p, q, x.dimensions().back(), n);
+  const Members members(values->dimensions(), 1);
+  if (scratch->element_count() < members.count * plan.scratch(false)) return too_small();
+  for (std::size_t k = 0; k < members.count; ++k) {
+    const Operands<S, T> on{p.typed_data() + members.place(p.dimensions(), 2, k),
+                            q.typed_data() + members.place(q.dimensions(), 2, k),
+                            x.typed_data() + members.place(x.dimensions(), 2, k), nullptr, scratch->typed_data()};
+    const Forms<T> work{values->typed_data() + members.place(values->dimensions(), 1, k),
+                        slopes->typed_data() + members.place(slopes->dimensions(), 3, k)};
+    sweep(pool, plan, kernel<S, T>().forms, work, on);
+  }
   return ffi::Error::Success();
 }
 
@@ -56,13 +96,21 @@ ffi::Error product(ffi::ThreadPool pool, Rows<Stored> p, Rows<Stored> q, In<Comp
   using S = ffi::NativeType<Stored>;
   using T = ffi::NativeType<Computed>;
   // The order is in the slopes already.
-  const Plan plan = plan_for<Stored, Computed>(p, q, slopes.dimensions()[2], 0);
-  if (scratch->element_count() < plan.scratch(true)) return too_small();
+  const Plan plan = plan_for<Stored, Computed>(p, q, slopes.dimensions().back(), 0);
+  const Members members(gradient->dimensions(), 2);
+  if (scratch->element_count() < members.count * plan.scratch(true)) return too_small();
   const bool along = z.element_count() > 0;
-  const Operands<S, T> on{p.typed_data(), q.typed_data(), along ? z.typed_data() : nullptr, gradient->typed_data(),
-                          scratch->typed_data()};
-  const Product<T> work{slopes.typed_data(), w.typed_data(), along ? pushed->typed_data() : nullptr};
-  sweep(pool, plan, kernel<S, T>().product, work, on);
+  for (std::size_t k = 0; k < members.count; ++k) {
+    const Operands<S, T> on{p.typed_data() + members.place(p.dimensions(), 2, k),
+                            q.typed_data() + members.place(q.dimensions(), 2, k),
+                            along ? z.typed_data() + members.place(z.dimensions(), 2, k) : nullptr,
+                            gradient->typed_data() + members.place(gradient->dimensions(), 2, k),
+                            scratch->typed_data()};
+    const Product<T> work{slopes.typed_data() + members.place(slopes.dimensions(), 3, k),
+                          w.typed_data() + members.place(w.dimensions(), 1, k),
+                          along ? pushed->typed_data() + members.place(pushed->dimensions(), 1, k) : nullptr};
+    sweep(pool, plan, kernel<S, T>().product, work, on);
+  }
   return ffi::Error::Success();
 }
 
@@ -132,6 +180,9 @@ std::size_t gnpolyak_scratch(const char* kind, std::size_t m, std::size_t d, std
   if (std::strcmp(kind, "f32") == 0) return gnpolyak::make_plan<float, float>(m, d, r, 2, true).scratch(adjoint);
   return gnpolyak::make_plan<float, double>(m, d, r, 2, true).scratch(adjoint);
 }
+
+// Whether the passes take batches; an older library has no such function.
+bool gnpolyak_takes_batches() { return true; }
 
 const char* gnpolyak_instruction_set() { return gnpolyak::kernels().name; }
 

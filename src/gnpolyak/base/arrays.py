@@ -147,7 +147,14 @@ def computing_in(dtype: np.dtype, *, compiled: bool = True) -> Iterator[None]:
     `compiled` false leaves the LAPACK of compiled programs alone: see `one_lapack_thread`.
     """
     require_threads()
-    with precise(dtype == np.float64), jax.default_matmul_precision("highest"), one_lapack_thread(compiled=compiled):
+    with tracing_in(dtype), one_lapack_thread(compiled=compiled):
+        yield
+
+
+@contextmanager
+def tracing_in(dtype: np.dtype) -> Iterator[None]:
+    """What of `computing_in` is a thread's own, for threads beside the one that has LAPACK's limit set."""
+    with precise(dtype == np.float64), jax.default_matmul_precision("highest"):
         yield
 
 

@@ -86,16 +86,19 @@ def certify(
     the bound on the gain. `budget` is the most products it may take, at least `LEAST`.
     `found` is what `in_metric` would find, where that was looked for already.
     """
-    if problem.penalty.has(TILT):
+    if found is None and problem.penalty.has(TILT):
         return _told(of_the_l1_problem(problem, x, tol))
-    formed = forms_jacobian(problem, x)
-    found = found or (projected(problem, x, tol) if formed else in_metric(problem, x, tol, budget))
-    told = _told(found)
+    told = _told(found or _smallest(problem, x, tol, budget))
     if told.holds or not is_small(problem, x) or told.products >= budget:
         return told
     # The smallest v is not the only one. Where the l1 problem can be solved to its end, it has the last word.
     last = _told(of_the_l1_problem(problem, x, tol))
     return replace(last, products=last.products + told.products, seconds=last.seconds + told.seconds)
+
+
+def _smallest(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
+    """The smallest v, by whichever way suits the problem."""
+    return projected(problem, x, tol) if forms_jacobian(problem, x) else in_metric(problem, x, tol, budget)
 
 
 def _told(dual: Dual) -> Certificate:

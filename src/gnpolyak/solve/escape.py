@@ -26,8 +26,10 @@ def escape(problem: Composite, x: Tree, v: np.ndarray, value: float) -> Tree | N
 
     Only variables that move no datum where they are: of the others the certificate has spoken.
     """
+    if problem.box is None:
+        return None
     x = jax.tree.map(jnp.asarray, x)
-    if problem.box is None or not bool(_any(problem.box.active(x))):
+    if not bool(_any(problem.box.active(x))):
         return None
     blind = _blind(problem, x)
     if not bool(_any(blind)):

@@ -88,7 +88,7 @@ def certified(
     if run.proved(res.value):
         return replace(res, status=Status.TARGET_REACHED, bound=float(rule.stated()))
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
-    if not _can_be_certified(run.problem, res.state.best.x):
+    if found is None and not _can_be_certified(run.problem, res.state.best.x):
         return replace(res, status=taken_back)
     if not run.room:
         return replace(res, status=Status.CALL_LIMIT)
@@ -102,11 +102,12 @@ def certified(
 
 def _escaped(run: Run, rule: Target, res: Result, escapes: int) -> Result:
     """The result, or a better one from beside the bounds at which variables were stuck."""
-    problem, x, formed = run.problem, res.state.best.x, forms_jacobian(run.problem, res.state.best.x)
+    problem, x = run.problem, res.state.best.x
     dual = None if res.certificate is None else res.certificate.dual
     beside = None if dual is None else escape(problem, x, dual, res.value)
     if beside is None:
         return res
+    formed = forms_jacobian(problem, x)
     # The v of an l1 problem that was solved to its end is to be believed: what it says could be gained is no minimum.
     stands = replace(res, status=Status.UNCERTIFIED) if formed else res
     if not escapes or not run.room:
@@ -127,8 +128,9 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
     Where it cannot be certified the first end stands, at whatever lower value was found.
     """
     ends = {Status.NOISE, Status.UNCERTIFIED, Status.STALLED}
-    possible = run.problem.penalty.has(RESIDUALS) and forms_jacobian(run.problem, res.state.best.x)
-    if rule.exact or res.status not in ends or not possible or not run.room:
+    if rule.exact or res.status not in ends or not run.room:
+        return res
+    if not (run.problem.penalty.has(RESIDUALS) and forms_jacobian(run.problem, res.state.best.x)):
         return res
     least = run.through(((LeastAbsolute(), rule),), res.state.best.x)
     found = certified(run, rule, no_worse(least, res))

@@ -21,8 +21,11 @@ def solution(run: Run, method: Method, rule: Target, x: Tree) -> Result:
 
 def otherwise(run: Run, method: Method, rule: Target, x: Tree, res: Result) -> Result:
     """The result, or that of the method's other way from x, where there is one and it is better."""
+    # Asked only after the quick answers: most solves end in a success.
+    if res.success or not run.room:
+        return res
     fallback = method.fallback(run.problem, rule, x, res.status)
-    if not fallback or not run.room:
+    if not fallback:
         return res
     return better(run, certified(run, rule, run.through(fallback, x)), res)
 

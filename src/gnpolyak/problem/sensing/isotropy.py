@@ -14,6 +14,8 @@ _STEPS = 20
 # How many times the condition number may exceed that of isotropic rows; beyond, unwhitened solves take half as many
 # calls again and more.
 _ALLOWED = 2.0
+# Condition numbers that are computed for many at once may differ by rounding: near the limit each is looked at again.
+_SURELY = 0.999
 # Up to this dimension Σ is formed (128 MB) and factorised (half a minute).
 _LARGEST = 4000
 # Directions that the rows do not see are left as they are: below this share of the largest variance.
@@ -25,11 +27,8 @@ def roots(stored: Sequence[Array | np.ndarray]) -> tuple[np.ndarray, np.ndarray]
     m, d = stored[0].shape
     if d == 1 or d > _LARGEST or len(stored) * m < _LOOKED_AT * d:
         return None
-    few = _directions(stored, _LOOKED_AT)
-    few = few.astype(np.complex64 if np.iscomplexobj(few) else np.float32)
-    share = d / len(few)
-    isotropic = ((1 + share**0.5) / (1 - share**0.5)) ** 2
-    if not _condition(few) > _ALLOWED * isotropic:
+    few = _few(stored)
+    if not _condition(few) > _most(*few.shape):
         return None
     many = _directions(stored, _USED)
     values, vectors = np.linalg.eigh(many.conj().T @ many)
@@ -39,6 +38,27 @@ def roots(stored: Sequence[Array | np.ndarray]) -> tuple[np.ndarray, np.ndarray]
     root = np.sqrt(np.where(seen, values, 1.0))
     adjoint = vectors.conj().T
     return vectors * root @ adjoint, vectors / root @ adjoint
+
+
+def alike(each: Sequence[Sequence[Array | np.ndarray]]) -> np.ndarray:
+    """Tell of several problems' rows, all of one shape, which are isotropic beyond doubt: `roots` is for the others."""
+    m, d = each[0][0].shape
+    if d == 1 or d > _LARGEST or len(each[0]) * m < _LOOKED_AT * d:
+        return np.ones(len(each), bool)
+    few = np.stack([_few(stored) for stored in each])
+    return _conditions(few) <= _SURELY * _most(*few.shape[1:])
+
+
+def _few(stored: Sequence[Array | np.ndarray]) -> np.ndarray:
+    """The rows that are looked at, in single precision."""
+    few = _directions(stored, _LOOKED_AT)
+    return few.astype(np.complex64 if np.iscomplexobj(few) else np.float32)
+
+
+def _most(n: int, d: int) -> float:
+    """The condition number up to which n rows of d entries count as isotropic."""
+    share = d / n
+    return _ALLOWED * ((1 + share**0.5) / (1 - share**0.5)) ** 2
 
 
 def _directions(stored: Sequence[Array | np.ndarray], share: int) -> np.ndarray:
@@ -74,3 +94,23 @@ def _condition(rows: np.ndarray) -> float:
         v = rows.conj().T @ (rows @ basis[:, -1])
     values = np.linalg.svd(rows @ basis, compute_uv=False) ** 2
     return float(values[0] / max(values[-1], np.finfo(float).eps * values[0]))
+
+
+def _conditions(rows: np.ndarray) -> np.ndarray:
+    """`_condition` of each of a stack; infinite where Lanczos' method ends early."""
+    count, _, d = rows.shape
+    wide = np.result_type(rows.dtype, np.float64)
+    v = np.broadcast_to(np.random.default_rng(0).standard_normal(d).astype(wide), (count, d))
+    rows = rows.astype(wide)
+    adjoint = np.conj(np.swapaxes(rows, 1, 2))
+    basis, whole = np.empty((count, d, 0), wide), np.ones(count, bool)
+    for _ in range(min(_STEPS, d)):
+        for _ in range(2):
+            v = v - (basis @ (np.conj(np.swapaxes(basis, 1, 2)) @ v[..., None]))[..., 0]
+        length = np.linalg.norm(v, axis=1)
+        whole &= length > 0
+        basis = np.concatenate([basis, (v / np.where(length > 0, length, 1.0)[:, None])[..., None]], axis=2)
+        v = (adjoint @ (rows @ basis[..., -1:]))[..., 0]
+    values = np.linalg.svd(rows @ basis, compute_uv=False) ** 2
+    largest = values[:, 0]
+    return np.where(whole, largest / np.maximum(values[:, -1], np.finfo(float).eps * largest), np.inf)

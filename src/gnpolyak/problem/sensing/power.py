@@ -82,23 +82,24 @@ class PowerSensing(Sensing):
         return plus - minus, lambda v: pull_plus(v) - pull_minus(v)
 
     def whitened(self) -> Sensing:
-        found = roots(self._rows())
+        found = roots(self.rows())
         return self if found is None else Whitened(self, *map(jnp.asarray, found))
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
         return self.like(lambda rows: arrays.part(rows, start, stop, size))
 
     def like(self, rows: Callable[[Any], Any]) -> Self:
-        return eqx.tree_at(lambda s: s._rows(), self, [rows(each) for each in self._rows()])
+        return eqx.tree_at(lambda s: s.rows(), self, [rows(each) for each in self.rows()])
 
-    def _rows(self) -> list[Array]:
+    def rows(self) -> list[Array]:
+        """P, and Q where there is one."""
         return [self.p] if self.q is None else [self.p, self.q]
 
     def cast(self, dtype: np.dtype) -> Self:
         return self if self.storage is not None else super().cast(dtype)
 
     def check(self, x: Array) -> None:
-        if any(map(jnp.iscomplexobj, self._rows())) and not jnp.iscomplexobj(x):
+        if any(map(jnp.iscomplexobj, self.rows())) and not jnp.iscomplexobj(x):
             raise InputError(
                 given="complex measurement vectors for a real variable",
                 needed="a complex variable, as Hermitian has, or real measurement vectors",

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax import Array
 
+from gnpolyak.base import arrays
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 
@@ -34,8 +35,8 @@ class Members(eqx.Module):
         return cls(own, shared, is_own, structure)
 
     def taken(self, places: np.ndarray) -> Self:
-        """Those of some members."""
-        return eqx.tree_at(lambda m: m.own, self, tuple(leaf[places] for leaf in self.own)) if self.own else self
+        """Those of some members, on the device that is the default one."""
+        return type(self)(tuple(_rows(leaf, places) for leaf in self.own), self.shared, self.is_own, self.structure)
 
     def each(self, function: Callable[..., Any], *args: Tree) -> Any:
         """The function of each member's problem and its own part of the arguments, all at once."""
@@ -45,6 +46,12 @@ class Members(eqx.Module):
         leaves, others = iter(own), iter(self.shared)
         merged = [next(leaves) if each else next(others) for each in self.is_own]
         return jax.tree.unflatten(self.structure, merged)
+
+
+def _rows(leaf: np.ndarray, places: np.ndarray) -> Array:
+    """Some rows of a stacked leaf, copied once: to where JAX can use them as they lie."""
+    room = arrays.aligned_empty((len(places), *leaf.shape[1:]), leaf.dtype)
+    return arrays.adopt(np.take(leaf, places, axis=0, out=room, mode="clip"))
 
 
 def _leaves(problems: Sequence[Composite]) -> tuple[list[list[Any]], Any]:

@@ -25,11 +25,12 @@ from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
 
 # Members of a tile: so many that their own numbers stay in a core's cache, and that no member waits for many others.
-_NARROWEST, _WIDEST, _CACHE = 8, 32, 2**21
+_NARROWEST, _WIDEST, _CACHE = 8, 32, 2**22
 # An accelerator is filled by more.
 _WIDEST_ELSEWHERE = 1024
-# A tile goes back to the host, to be filled up, when this share of its members has stopped.
-_STOPPED = 0.25
+# A tile goes back to the host, to be filled up, when this share of its members has stopped. Members that are alike stop
+# within a few steps of each other, and to fill a tile costs as much as a step.
+_STOPPED = 0.75
 # Rounds for few members before they get a program of their own, of this share of the width.
 _PATIENCE, _SHARE = 16, 8
 
@@ -55,6 +56,7 @@ class Rounds:
     """Runs programs for the members of a batch, on all devices or cores."""
 
     members: Members
+    count: int
     dtype: np.dtype
     stops: Callable[[float], Status]
     """Whether the host ends the solve, by the clock."""
@@ -68,7 +70,8 @@ class Rounds:
         self.workers = max(len(self.devices), _cores() if on_cpu else 1)
         size = sum(leaf[:1].nbytes for leaf in self.members.own)
         fitting = _CACHE // max(size, 1)
-        self.width = int(np.clip(_power_below(fitting), _NARROWEST, _WIDEST)) if on_cpu else _WIDEST_ELSEWHERE
+        widest = int(np.clip(_power_below(fitting), _NARROWEST, _WIDEST)) if on_cpu else _WIDEST_ELSEWHERE
+        self.width = min(widest, _power_above(self.count))
 
     def begin(self, method: Method, target: Target, x: Tree, made: np.ndarray, limit: int, who: np.ndarray) -> Stage:
         """The evaluated starts of the members `who`; x and made are theirs."""
@@ -121,13 +124,12 @@ class Rounds:
         self, who: np.ndarray, places: np.ndarray, function: Callable[..., Any], width: int, *key: Any
     ) -> list[tuple[np.ndarray, Any]]:
         """What a program says of tiles of these places in `who`: the places, and its answer on the host."""
-        width = min(width, _power_above(len(places)))
         tiles = [places[i : i + width] for i in range(0, len(places), width)]
         devices = [self.devices[number % len(self.devices)] for number in range(len(tiles))]
 
         def run(at: np.ndarray, device: Any) -> Any:
             full = np.concatenate([at, np.repeat(at[:1], width - len(at))])
-            with arrays.computing_in(self.dtype), jax.default_device(device):
+            with arrays.tracing_in(self.dtype), jax.default_device(device):
                 members = self._on(device).taken(who[full])
                 return trees.on_host(jax.block_until_ready(function(members, full, len(at))))
 

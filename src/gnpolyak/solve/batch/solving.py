@@ -109,7 +109,9 @@ class Together:
     def __init__(self, wave: Wave) -> None:
         self.wave, self.task = wave, wave.task
         self.count = len(wave.given)
-        self.rounds = Rounds(Members.of(wave.solved), self.task.dtype, self.task.stops, seconds=self.task.seconds)
+        task = self.task
+        members = Members.of(wave.solved)
+        self.rounds = Rounds(members, self.count, task.dtype, task.stops, task.shows, seconds=task.seconds)
         self.everyone = np.arange(self.count)
         self.has_data = wave.solved[0].penalty.has(RESIDUALS)
 

@@ -54,9 +54,7 @@ Seen = tuple[Tree, np.ndarray, np.ndarray]
 """A point, its residuals and the data."""
 
 
-def proves(
-    problem: Composite, rule: Target, x: Tree, b: np.ndarray | None = None
-) -> Callable[[float, float], bool]:
+def proves(problem: Composite, rule: Target, x: Tree, b: np.ndarray | None = None) -> Callable[[float, float], bool]:
     """Tell of a value, and of the first one, whether it is within tol of the lower bound: h* lies between.
 
     On the scale of a typical datum; of a penalty without data that are known, on that of the first gap. `b` are the
@@ -71,9 +69,7 @@ def proves(
     return lambda value, first: value - bound <= allowed
 
 
-def certified(
-    run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES, found: Dual | None = None
-) -> Result:
+def certified(run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES, found: Dual | None = None) -> Result:
     """The result with its success proved, or taken back.
 
     A success that rests on the word of a rule for an unknown optimum is none before something certifies it: the lower

@@ -11,7 +11,7 @@ from typing import Any
 from gnpolyak.base import arrays, foreign, trees
 from gnpolyak.base.forking import require_threads
 from gnpolyak.base.interrupts import interruptible
-from gnpolyak.base.numbers import require_flag
+from gnpolyak.base.numbers import require_flag, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import (
@@ -29,6 +29,7 @@ from gnpolyak.solve.fingerprint import fingerprint, require_alike
 from gnpolyak.solve.finish import STOPPED, certified, proves
 from gnpolyak.solve.growth import grown, last_factor
 from gnpolyak.solve.loop import Limits, Run
+from gnpolyak.solve.multistart import best_of, require_none_kept
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.resuming import Asked, course_of, taken_up, with_past
@@ -50,6 +51,7 @@ def minimize(
     *,
     bounds: Any = None,
     rank: int | str | tuple[int, ...] = "auto",
+    starts: int = 1,
     cuts: int | None = None,
     target: float | Target | None = None,
     lower_bound: float | None = None,
@@ -90,6 +92,10 @@ def minimize(
         The number of factors of a start from the data; for a Tucker tensor one for each axis. ``"auto"`` begins with an
         estimate (`starts.estimate_rank`) and adds factors as long as each explains data that the others do not. The
         default method can do with surplus factors. Not used when x0 is given.
+    starts : int
+        How many starts to solve from, as a batch (`minimize_batch`): x0, or the start from the data, and others around
+        it at growing distances, always the same ones. The result is that of the lowest value among those that are a
+        success, or among all where none is. The callback is called once for each, and the rank does not grow.
     cuts : int, optional
         How many of the last points each step takes into account, 1 to 10; by default the method's own choice: 5 for
         ``"auto"``, 1 for the methods of the literature.
@@ -148,6 +154,10 @@ def minimize(
     check_callback(callback)
     progress = require_flag("progress", progress)
     asked = Asked(x0, method, bounds, rank, cuts, target, lower_bound, strategy, inner, outer, tol, polish)
+    if require_whole("starts", starts, 1) > 1:
+        require_none_kept(starts, checkpoint, resume)
+        most = {"max_calls": max_calls, "max_seconds": max_seconds, "progress": progress}
+        return best_of(problem, asked, starts, callback, **most)
     asked, past = taken_up(asked, resume)
     joint = current()
     peers = joint.peers

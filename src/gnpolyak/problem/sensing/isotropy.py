@@ -100,7 +100,7 @@ def _conditions(rows: np.ndarray) -> np.ndarray:
     """`_condition` of each of a stack; infinite where Lanczos' method ends early."""
     count, _, d = rows.shape
     wide = np.result_type(rows.dtype, np.float64)
-    v = np.broadcast_to(np.random.default_rng(0).standard_normal(d).astype(wide), (count, d))
+    v = np.broadcast_to(np.asarray(np.random.default_rng(0).standard_normal(d), wide), (count, d))
     rows = rows.astype(wide)
     adjoint = np.conj(np.swapaxes(rows, 1, 2))
     basis, whole = np.empty((count, d, 0), wide), np.ones(count, bool)

@@ -10,15 +10,15 @@ import jax
 import numpy as np
 
 from gnpolyak.base import arrays
+from gnpolyak.base.interrupts import interruptible
 from gnpolyak.base.numbers import require_flag
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import check_callback, checked_calls, checked_seconds, target_rule
 from gnpolyak.solve.batch.given import Given
-from gnpolyak.solve.batch.members import part, stack
+from gnpolyak.solve.batch.members import part
 from gnpolyak.solve.batch.solving import Task, Wave
 from gnpolyak.solve.explaining import explained
-from gnpolyak.solve.interrupts import interruptible
 from gnpolyak.solve.loop import Limits
 from gnpolyak.solve.progress import members_bar
 from gnpolyak.solve.result import Result
@@ -54,8 +54,8 @@ def minimize_batch(
 
     Each member takes its own steps and stops by itself; its status and answer are those that `minimize` gives it alone,
     but for the rounding of sums that are taken in another order. What only few members need (another way after an end
-    without a certificate, the least value in noise, polishing) each of them does alone. Problems that are solved on the
-    host (those whose Jacobian is formed, models in plain NumPy) are solved one after the other.
+    without a certificate, the least value in noise, polishing) each of them does alone. Models in plain NumPy, and fewer
+    than a hundred problems that `minimize` solves on the host, are solved one after the other.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def minimize_batch(
         x = given.into(solved)
         chosen = chosen.suited(solved[0], part(x, 0))
         rule = rule.suited(chosen.breadth)
-        task = Task(chosen, rule, limits, interrupted, convert, polish, given.dtype)
+        task = Task(chosen, rule, limits, interrupted, convert, polish, given.dtype, given.count)
         return _in_order(task, given, solved, x, callback, report)
 
 
@@ -130,12 +130,16 @@ def _in_order(
     for begin in range(0, given.count, _WAVE):
         for who in _of_one_structure(solved, range(begin, min(begin + _WAVE, given.count))):
             pick = np.array(who)
-            waiting = given.count - len(results) - len(who)
-            task.shows = lambda running, rest=waiting: report and report(given.count - rest - running)
+            task.shows = _shows(report, len(results) + len(who))
             wave = Wave(task, *given.of(who, solved), part(x, pick), [given.like(i) for i in who])
             results.update(zip(who, wave.results(), strict=True))
         _tell(task, results, range(begin, min(begin + _WAVE, given.count)), callback)
     return [results[i] for i in range(given.count)]
+
+
+def _shows(report: Callable[[int], Any] | None, begun: int) -> Callable[[int], Any]:
+    """What turns how many are running into how many are done."""
+    return lambda running: None if report is None else report(begun - running)
 
 
 def _tell(task: Task, results: dict[int, Result], who: range, callback: Callable[[int, Result], Any] | None) -> None:

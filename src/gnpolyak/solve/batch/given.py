@@ -39,7 +39,7 @@ class Given:
         starts = _starts(x0s)
         count = _count(starts, problems, b)
         # What depends on shapes is the same for all, and checked for the first.
-        first, x, dtype = checked_start(problems[0], method, part(starts, 0), bounds, False)
+        first, _, dtype = checked_start(problems[0], method, part(starts, 0), bounds, False)
         if len(problems) > 1:
             same = _settles_to_itself(problems[0], first)
             others = problems[1:] if same else [_settled(each, method, starts, bounds) for each in problems[1:]]
@@ -150,9 +150,7 @@ def _empty(given: str) -> InputError:
 
 def _settles_to_itself(problem: Composite, settled: Composite) -> bool:
     """Whether nothing of a problem had to be cast, settled or bounded: then so it is with others like it."""
-    before, after = jax.tree.flatten(problem), jax.tree.flatten(settled)
-    same = len(before[0]) == len(after[0]) and before[1] == after[1]
-    return same and all(getattr(a, "dtype", 0) == getattr(b, "dtype", 0) for a, b in zip(before[0], after[0]))
+    return _form(problem) == _form(settled)
 
 
 def _settled(problem: Composite, method: Method, starts: Tree, bounds: Any) -> Composite:
@@ -160,10 +158,9 @@ def _settled(problem: Composite, method: Method, starts: Tree, bounds: Any) -> C
 
 
 def _require_one_structure(members: list[Composite]) -> None:
-    structure = jax.tree.structure(members[0])
-    shapes = _shapes(members[0])
+    form, shapes = _form(members[0]), _shapes(members[0])
     for i, each in enumerate(members):
-        if jax.tree.structure(each) != structure or _shapes(each) != shapes:
+        if _form(each) != form:
             raise InputError(
                 given=f"problems of which number {i} is {each.label} with arrays {_shapes(each)}, and the first "
                 f"{members[0].label} with {shapes}",
@@ -171,6 +168,12 @@ def _require_one_structure(members: list[Composite]) -> None:
                 missing="a batch: one program is compiled for all members",
                 advice="solve the others in a batch of their own; data of a function go into args, not into a closure",
             )
+
+
+def _form(problem: Composite) -> Any:
+    """What a program depends on: the structure of a problem, and its arrays' shapes and types."""
+    leaves, structure = jax.tree.flatten(problem)
+    return structure, [(np.shape(leaf), getattr(leaf, "dtype", None)) for leaf in leaves]
 
 
 def _shapes(problem: Composite) -> list[str]:

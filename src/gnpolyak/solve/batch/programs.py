@@ -49,9 +49,7 @@ def going(method: Method, state: State) -> Array:
 
 
 @jax.jit
-def advance(
-    members: Members, method: Method, target: Target, state: State, least: Array
-) -> tuple[State, Trace, Array]:
+def advance(members: Members, method: Method, target: Target, state: State, least: Array) -> tuple[State, Trace, Array]:
     """Steps of all members that go on, until fewer than `least` do; and how many steps those were.
 
     Who has stopped stays as he is: what is computed for him is thrown away.

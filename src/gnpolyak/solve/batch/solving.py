@@ -21,6 +21,7 @@ from gnpolyak.solve.batch.members import Members, assign, part
 from gnpolyak.solve.batch.rounds import Rounds
 from gnpolyak.solve.dual import LEAST, Dual, told
 from gnpolyak.solve.finish import CLAIMS, certified, proves
+from gnpolyak.solve.hosted import is_hosted
 from gnpolyak.solve.loop import FINAL, Limits, Run, is_lost
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.ways import concluded, otherwise, solution
@@ -28,6 +29,10 @@ from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
 from gnpolyak.steps.weighted import forms_jacobian
+
+
+# Small problems take some ten milliseconds each on the host, and some seconds to compile a batch for.
+_WORTH_COMPILING = 100
 
 
 @dataclass
@@ -41,6 +46,8 @@ class Task:
     to_user: Callable[[Tree], Tree]
     polish: bool
     dtype: np.dtype
+    count: int
+    """How many members there are."""
     shows: Callable[[int], Any] = lambda running: None
     """Is told how many members are still running."""
     stopped: bool = False
@@ -87,9 +94,11 @@ class Wave:
 
     @property
     def is_hosted(self) -> bool:
-        """Whether members are solved one after the other: what runs in NumPy is not compiled, and not batched."""
-        first = self.solved[0]
-        return isinstance(first.map, NumpyMap) or forms_jacobian(first, part(self.x, 0))
+        """Whether members are solved one after the other, in NumPy: few small problems, or models that run there."""
+        problem, x, task = self.solved[0], part(self.x, 0), self.task
+        stages = task.method.stages(problem, task.rule, x)
+        few = task.count < _WORTH_COMPILING and any(is_hosted(problem, *stage, x) for stage in stages)
+        return few or isinstance(problem.map, NumpyMap)
 
     def _one_by_one(self) -> Iterator[Result]:
         task = self.task
@@ -122,7 +131,7 @@ class Together:
         duals = self._duals()
         seen = self._residuals()
         self.task.seconds = self.rounds.seconds
-        for i in self.everyone:
+        for i in range(self.count):
             yield self._conclude(i, duals.get(i), seen)
 
     def _prove(self) -> None:
@@ -142,7 +151,7 @@ class Together:
         stages = task.method.stages(wave.solved[0], task.rule, part(wave.x, 0))
         self.x, self.value = jax.tree.map(np.array, wave.x), np.full(self.count, np.inf)
         self.ends: list[list[End]] = [[] for _ in self.everyone]
-        gap: np.ndarray | None = None
+        gap: Any = None
         made, who = np.zeros(self.count, np.int32), self.everyone
         for method, target in stages:
             stage = self.rounds.begin(method, target, part(self.x, who), made[who], task.limits.calls, who)
@@ -152,7 +161,7 @@ class Together:
             self.rounds.finish(stage, method, target, who)
             self._keep(End(method, target, stage), who)
             made[who] = stage.state.calls
-            who = who[[not self._is_final(i, target) for i in who]]
+            who = who[[not self._is_final(int(i), target) for i in who]]
             if not len(who):
                 break
 
@@ -177,9 +186,10 @@ class Together:
     def _duals(self) -> dict[int, Dual]:
         """The searches for dual vectors of those whose ends need one, where that is by products alone."""
         rule, problem = self.task.rule, self.wave.solved[0]
-        if rule.exact or not self.has_data or problem.box is not None:
+        by_products = self.has_data and problem.box is None and not forms_jacobian(problem, part(self.x, 0))
+        if rule.exact or not by_products:
             return {}
-        who = np.array([i for i in self.everyone if self._needs_certificate(i)], int)
+        who = np.flatnonzero([self._needs_certificate(i) for i in range(self.count)])
         if not len(who) or self.task.stops(self.rounds.seconds) is Status.INTERRUPTED:
             return {}
         budget = np.array([self.task.limits.calls - self.ends[i][-1].calls for i in who], np.int32)
@@ -189,7 +199,7 @@ class Together:
         )
         # As much of the time as each would be charged with alone, were the work shared evenly.
         share = (self.rounds.seconds - began) / len(who)
-        return {i: _dual(part(found, row), share) for row, i in enumerate(who)}
+        return {int(i): _dual(part(found, row), share) for row, i in enumerate(who)}
 
     def _needs_certificate(self, i: int) -> bool:
         end = self.ends[i][-1]

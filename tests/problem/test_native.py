@@ -8,7 +8,7 @@ import pytest
 import gnpolyak as gnp
 from gnpolyak.base import arrays
 from gnpolyak.problem.oracles import native
-from gnpolyak.problem.oracles.native import build, library
+from gnpolyak.problem.oracles.native import build, calls, library
 from passes import RANKS, SHAPES, assert_close, by_numpy, data, needs_library, python
 
 
@@ -258,3 +258,34 @@ def test_a_batch_of_problems_is_each_problem_on_its_own(batched):
     for k in range(2):
         now = {**parts, batched: stack[k]}
         assert_close((np.asarray(f)[k], np.asarray(g)[k]), by_numpy(now["p"], q, now["b"], now["x"], 2), 1e-12)
+
+
+@needs_library
+@pytest.mark.parametrize("centred", [True, False])
+def test_a_batch_has_the_bits_of_its_members(centred):
+    """Own rows and shared ones, and axes of two batches one inside the other."""
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        p, q = jnp.asarray(rng.standard_normal((2, 3, 140, 5)))
+        b, x = jnp.asarray(rng.standard_normal((3, 140))), jnp.asarray(rng.standard_normal((3, 5, 2)))
+
+        def others(k):
+            return q[k] if centred else None
+
+        own = jax.vmap(lambda p, q, b, x: calls.power_l1(p, q if centred else None, b, x, 2))(p, q, b, x)
+        shared = jax.vmap(lambda x: calls.power_forms(p[0], others(0), x, 3))(x)
+        pushed = jax.vmap(lambda s, z, w: calls.power_product(p[0], others(0), s, z, w))(shared[1], x, b)
+        pulled = jax.vmap(lambda s, w: calls.power_product(p[0], others(0), s, None, w)[1])(shared[1], b)
+        inner = jax.vmap(lambda x, b: calls.power_l1(p[0], others(0), b, x, 2)[0], in_axes=(0, None))
+        nested = jax.vmap(inner, in_axes=(None, 0))(x, b)
+        for k in range(3):
+            same(own, calls.power_l1(p[k], others(k), b[k], x[k], 2), k)
+            same(shared, calls.power_forms(p[0], others(0), x[k], 3), k)
+            same(pushed, calls.power_product(p[0], others(0), shared[1][k], x[k], b[k]), k)
+            same((pulled,), (calls.power_product(p[0], others(0), shared[1][k], None, b[k])[1],), k)
+            assert nested[k, 2] == calls.power_l1(p[0], others(0), b[k], x[2], 2)[0]
+
+
+def same(stacked, one, k):
+    for all_of_them, member in zip(stacked, one, strict=True):
+        np.testing.assert_array_equal(all_of_them[k], member)

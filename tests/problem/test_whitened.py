@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 import gnpolyak as gnp
-from gnpolyak.problem.sensing import Whitened
+from gnpolyak.problem.sensing import Whitened, isotropy
 
 
 def rows(condition, seed=0, m=1440, d=60):
@@ -80,3 +80,13 @@ def test_methods_of_the_literature_are_run_as_they_are():
     plain, helped = (gnp.minimize(problem, truth * 1.05, method, max_calls=30) for method in ("gnp", "auto"))
     assert np.array_equal(plain.state.best.x, plain.x)
     assert not np.allclose(helped.state.best.x, helped.x)
+
+
+def test_isotropy_is_told_of_many_as_of_each():
+    rng = np.random.default_rng(0)
+    scales = [np.ones(8), np.logspace(0, 2, 8), np.ones(8), np.r_[1.0, np.zeros(7)], np.logspace(0, 3, 8)]
+    stored = [[rng.standard_normal((80, 8)) * scale for _ in range(2)] for scale in scales]
+    told = isotropy.alike(stored)
+    assert list(told) == [isotropy.roots(each) is None for each in stored]
+    assert list(told) == [True, False, True, False, False]
+    assert list(isotropy.alike([each[:1] for each in stored[:1]])) == [True]

@@ -122,7 +122,7 @@ def interrupting(i, res):
 )
 def test_who_was_not_done_when_it_ended_has_a_status_that_says_so(monkeypatch, five, callback, status):
     monkeypatch.setattr(front, "_WAVE", 2)
-    problem, truths, data = curve(5)
+    problem, _, data = curve(5)
     results = gnp.minimize_batch(problem, np.ones((5, 2)), b=data, callback=callback)
     assert [res.success for res in results] == [True, True, False, False, False]
     assert {res.status for res in results[2:]} == {status}
@@ -142,7 +142,7 @@ def test_small_problems_are_batched_where_there_are_many(monkeypatch):
 
 
 def test_bounds_are_the_same_box_for_all():
-    problem, truths, data = curve(3)
+    problem, _, data = curve(3)
     for res in gnp.minimize_batch(problem, np.ones((3, 2)), b=data, bounds=(0.0, [np.inf, 0.5])):
         assert res.x[1] == pytest.approx(0.5)
 

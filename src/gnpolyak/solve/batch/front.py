@@ -54,8 +54,8 @@ def minimize_batch(
 
     Each member takes its own steps and stops by itself; its status and answer are those that `minimize` gives it alone,
     but for the rounding of sums that are taken in another order. What only few members need (another way after an end
-    without a certificate, the least value in noise, polishing) each of them does alone. Models in plain NumPy, and fewer
-    than a hundred problems that `minimize` solves on the host, are solved one after the other.
+    without a certificate, the least value in noise, polishing) each of them does alone. Models in plain NumPy, and
+    fewer than a hundred problems that `minimize` solves on the host, are solved one after the other.
 
     Parameters
     ----------

@@ -30,7 +30,6 @@ from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
 from gnpolyak.steps.weighted import forms_jacobian
 
-
 # Small problems take some ten milliseconds each on the host, and some seconds to compile a batch for.
 _WORTH_COMPILING = 100
 

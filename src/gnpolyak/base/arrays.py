@@ -15,7 +15,7 @@ from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.forking import require_threads
 from gnpolyak.base.masked import require_unmasked
-from gnpolyak.base.settings import own_settings
+from gnpolyak.base.settings import own_settings, tracing_in
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 
@@ -148,13 +148,6 @@ def computing_in(dtype: np.dtype, *, compiled: bool = True) -> Iterator[None]:
     """
     require_threads()
     with tracing_in(dtype), one_lapack_thread(compiled=compiled):
-        yield
-
-
-@contextmanager
-def tracing_in(dtype: np.dtype) -> Iterator[None]:
-    """What of `computing_in` is a thread's own, for threads beside the one that has LAPACK's limit set."""
-    with precise(dtype == np.float64), jax.default_matmul_precision("highest"):
         yield
 
 

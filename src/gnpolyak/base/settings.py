@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import jax
+import numpy as np
 
 
 @contextmanager
@@ -23,4 +24,11 @@ def own_settings(wide: bool) -> Iterator[None]:
         jax.debug_nans(False),
         jax.debug_infs(False),
     ):
+        yield
+
+
+@contextmanager
+def tracing_in(dtype: np.dtype) -> Iterator[None]:
+    """What of `arrays.computing_in` is a thread's own, for threads beside the one that has LAPACK's limit set."""
+    with own_settings(dtype == np.float64), jax.default_matmul_precision("highest"):
         yield

@@ -13,7 +13,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from gnpolyak.base import arrays, trees
+from gnpolyak.base import trees
+from gnpolyak.base.settings import tracing_in
 from gnpolyak.base.trees import Tree
 from gnpolyak.solve.batch import programs
 from gnpolyak.solve.batch.members import Members, assign, part
@@ -129,7 +130,7 @@ class Rounds:
 
         def run(at: np.ndarray, device: Any) -> Any:
             full = np.concatenate([at, np.repeat(at[:1], width - len(at))])
-            with arrays.tracing_in(self.dtype), jax.default_device(device):
+            with tracing_in(self.dtype), jax.default_device(device):
                 members = self._on(device).taken(who[full])
                 return trees.on_host(jax.block_until_ready(function(members, full, len(at))))
 

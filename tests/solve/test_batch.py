@@ -206,6 +206,12 @@ def test_several_starts_find_what_one_does_not():
     np.testing.assert_array_equal(gnp.minimize(problem, np.array([-2.5]), starts=9).x, res.x)
 
 
+@pytest.mark.parametrize("kept", ["checkpoint", "resume"])
+def test_several_starts_have_no_single_record(kept):
+    with pytest.raises(gnp.InputError, match="record of one"):
+        gnp.minimize(ONE, np.ones(2), starts=2, **{kept: "run.ckpt"})
+
+
 def test_starts_lie_around_the_first_one():
     first, *others = around({"a": np.array([3.0, 4.0])}, 6)
     distances = [np.linalg.norm(each["a"] - first["a"]) for each in others]

@@ -101,6 +101,10 @@ Plan make_plan(std::size_t m, std::size_t d, std::size_t r, int n, bool centred)
 // any other and waits only for what others have begun, so a pool whose threads are all busy cannot block it.
 template <class Body>
 void parallel(ffi::ThreadPool& pool, int workers, std::size_t count, const Body& body) {
+  if (workers == 1) {
+    for (std::size_t i = 0; i < count; ++i) body(i);
+    return;
+  }
   struct Progress {
     std::atomic<std::size_t> next{0};
     std::size_t finished = 0;

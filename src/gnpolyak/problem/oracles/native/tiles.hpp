@@ -5,6 +5,8 @@
 // used here, because such code would be shared with units compiled for older processors.
 #pragma once
 
+#include <utility>
+
 #include "kernel.hpp"
 
 #define GNPOLYAK_INLINE static inline __attribute__((always_inline))
@@ -65,6 +67,48 @@ GNPOLYAK_INLINE T sum(Vector<T> v) {
   return lane[0];
 }
 
+// Entry `at` of the halves of the groups of g numbers in two vectors, those of the one and of the other in turn.
+constexpr int half_place(int lanes, int g, bool upper, int at) {
+  const int half = g / 2, group = at / half;
+  return (group % 2) * lanes + (group / 2) * g + at % half + (upper ? half : 0);
+}
+
+template <class T, int G, bool Upper, std::size_t... At>
+GNPOLYAK_INLINE Vector<T> halves(Vector<T> a, Vector<T> b, std::index_sequence<At...>) {
+#ifdef __clang__
+  return __builtin_shufflevector(a, b, half_place(kLanes<T>, G, Upper, At)...);
+#else
+  return __builtin_shuffle(a, b, decltype(a < b){half_place(kLanes<T>, G, Upper, At)...});
+#endif
+}
+
+// The sums of as many vectors as a vector has lanes, in one vector; each is added up as `sum` does it. Where rows are
+// short, most of the time of the forward products would go into one sum after the other.
+template <class T, int G = kLanes<T>>
+GNPOLYAK_INLINE Vector<T> sums(Vector<T>* v) {
+  if constexpr (G == 1) return v[0];
+  else {
+    constexpr auto lanes = std::make_index_sequence<kLanes<T>>();
+    for (int i = 0; i < G / 2; ++i)
+      v[i] = halves<T, G, false>(v[i], v[i + G / 2], lanes) + halves<T, G, true>(v[i], v[i + G / 2], lanes);
+    return sums<T, G / 2>(v);
+  }
+}
+
+// The sums of Count vectors.
+template <class T, int Count>
+GNPOLYAK_INLINE void add_up(const Vector<T>* v, T* to) {
+  constexpr int lanes = kLanes<T>;
+  if constexpr (Count >= lanes) {
+    Vector<T> some[lanes];
+    for (int i = 0; i < lanes; ++i) some[i] = v[i];
+    store<T>(to, sums<T>(some));
+    add_up<T, Count - lanes>(v + lanes, to + lanes);
+  } else {
+    for (int i = 0; i < Count; ++i) to[i] = sum<T>(v[i]);
+  }
+}
+
 // Where vector k of a row starts. The last one ends with the row and so may overlap its neighbour: Xᵀ is zero in the
 // lanes that would count twice, and the reduction skips those of Gᵀ. No load ever leaves the row.
 template <class T>
@@ -107,8 +151,10 @@ GNPOLYAK_INLINE void forward_tile(const Shape& s, const Rows<S>& rows, std::size
       for (int a = 0; a < R; ++a) total[a][c] += entry[a] * x;
     }
   }
+  T added[R * C];
+  add_up<T, R * C>(&total[0][0], added);
   for (int a = 0; a < R; ++a)
-    for (int c = 0; c < C; ++c) y[a * s.r + c] = sum<T>(total[a][c]);
+    for (int c = 0; c < C; ++c) y[a * s.r + c] = added[a * C + c];
 }
 
 template <class S, class T, int C>
@@ -152,7 +198,13 @@ template <class S, class T, int C>
 void adjoint_columns(const Shape& s, const Rows<S>& p, const Rows<S>& q, const T* w, T* gt) {
   std::size_t k = 0;
   for (; k + kRows <= s.vectors; k += kRows) adjoint_tile<S, T, kRows, C>(s, p, q, k, w, gt);
-  for (; k < s.vectors; ++k) adjoint_tile<S, T, 1, C>(s, p, q, k, w, gt);
+  // What is left at once: with few sums under way an addition waits for the one before it.
+  switch (s.vectors - k) {
+    case 1: return adjoint_tile<S, T, 1, C>(s, p, q, k, w, gt);
+    case 2: return adjoint_tile<S, T, 2, C>(s, p, q, k, w, gt);
+    case 3: return adjoint_tile<S, T, 3, C>(s, p, q, k, w, gt);
+    default: return;
+  }
 }
 
 // The r columns in tiles of nearly one size, so that no rank ends in a thin remainder: 8 = 4+4, 16 = 6+5+5.

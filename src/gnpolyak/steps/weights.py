@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -11,6 +13,8 @@ from jax import Array, lax
 from gnpolyak.base.measurements import counted, current, number, totals
 from gnpolyak.base.namespace import namespace
 from gnpolyak.base.small import by_platform
+from gnpolyak.problem.oracles.native import finds_medians, medians
+from gnpolyak.problem.oracles.native.dispatch import dispatched
 
 # Tukey's weights end at this many widths: 95% efficient at the normal law.
 TUKEY = 4.685
@@ -72,7 +76,7 @@ def median(a: Array, where: Array | bool = True) -> Array:
         # On the host there is nothing to compile.
         held = a if where is True else a[np.broadcast_to(where, a.shape)]
         return np.partition(held, held.size // 2)[held.size // 2] if held.size else a.dtype.type(0)
-    return _median(a, jnp.broadcast_to(where, a.shape))
+    return _one(a, jnp.broadcast_to(where, a.shape))
 
 
 def _bisected(a: Array, counted: Array) -> Array:
@@ -119,6 +123,29 @@ def _sorted(a: Array, counted: Array) -> Array:
 
 
 _median = by_platform(_sorted, _bisected)
+
+
+def _bisected_rows(rows: Array, counted: Array) -> Array:
+    return jax.vmap(_median)(rows, counted)
+
+
+_selected_rows = dispatched(medians, _bisected_rows, jax.vmap(_sorted))
+
+
+@jax.custom_batching.custom_vmap
+def _one(a: Array, counted: Array) -> Array:
+    return _median(a, counted)
+
+
+@_one.def_vmap
+def _many(size: int, batched: Sequence[bool], *parts: Array) -> tuple[Array, bool]:
+    """Of many short rows: the counts of a bisection are short too, and each takes a turn of the scheduler."""
+    rows = [
+        each if own else jnp.broadcast_to(each, (size, *each.shape)) for each, own in zip(parts, batched, strict=True)
+    ]
+    return _selected_rows(*rows) if finds_medians(rows[0].dtype) else _bisected_rows(*rows), True
+
+
 _LARGEST = 2**18
 
 

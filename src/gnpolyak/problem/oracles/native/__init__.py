@@ -7,12 +7,15 @@ It is optional: without it XLA computes the same numbers. `status` says whether 
 from gnpolyak.problem.oracles.native import bilinear, entries, oracle
 from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, read_once, supports
 from gnpolyak.problem.oracles.native.library import Availability, describe, set_num_threads, status
+from gnpolyak.problem.oracles.native.medians import finds_medians, medians
 
 __all__ = [
     "Availability",
     "bilinear",
     "describe",
     "entries",
+    "finds_medians",
+    "medians",
     "oracle",
     "power_forms",
     "power_l1",

@@ -39,7 +39,7 @@ _X86 = {
 
 # Compiled for each instruction set, and the entry points that XLA calls.
 _KERNELS = ("kernel.cpp", "entries.cpp")
-_CALLS = ("oracle.cpp", "entry_calls.cpp")
+_CALLS = ("oracle.cpp", "entry_calls.cpp", "medians.cpp")
 
 
 class BuildError(Exception):

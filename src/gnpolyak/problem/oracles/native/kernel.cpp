@@ -17,9 +17,9 @@ GNPOLYAK_INLINE T power(T y, int e) {
 
 // Turns the products y and u of one row into yⁿ⁻¹ and uⁿ⁻¹, and returns Σⱼ yⱼⁿ − uⱼⁿ.
 template <class T>
-GNPOLYAK_INLINE T form(const Shape& s, T* y, T* u) {
+GNPOLYAK_INLINE T form(const Shape& s, std::size_t r, T* y, T* u) {
   T total = 0;
-  for (std::size_t j = 0; j < s.r; ++j) {
+  for (std::size_t j = 0; j < r; ++j) {
     const T plus = power(y[j], s.n - 1), minus = power(u[j], s.n - 1);
     total += y[j] * plus - u[j] * minus;
     y[j] = plus;
@@ -28,14 +28,14 @@ GNPOLYAK_INLINE T form(const Shape& s, T* y, T* u) {
   return total;
 }
 
-// What each pass does with row i: from its products y and u to the weights with which it enters the adjoint.
+// What each pass does with row i: from its r products y and u to the weights with which it enters the adjoint.
 
 // The comparisons leave sign(0) = 0 and sign(NaN) = NaN, so that a broken row shows in the value and in the subgradient.
 template <class T>
-GNPOLYAK_INLINE void weigh(const Shape& s, L1<T>& work, std::size_t i, T* y, T* u) {
-  const T residual = form(s, y, u) - work.b[i];
+GNPOLYAK_INLINE void weigh(const Shape& s, L1<T>& work, std::size_t i, std::size_t r, T* y, T* u) {
+  const T residual = form(s, r, y, u) - work.b[i];
   const T slope = residual > 0 ? T(s.n) : residual < 0 ? T(-s.n) : residual;
-  for (std::size_t j = 0; j < s.r; ++j) {
+  for (std::size_t j = 0; j < r; ++j) {
     y[j] *= slope;
     u[j] *= -slope;
   }
@@ -43,31 +43,31 @@ GNPOLYAK_INLINE void weigh(const Shape& s, L1<T>& work, std::size_t i, T* y, T* 
 }
 
 template <class T>
-GNPOLYAK_INLINE void weigh(const Shape& s, Forms<T>& work, std::size_t i, T* y, T* u) {
-  work.values[i] = form(s, y, u);
-  T* const plus = work.slopes + i * s.r;
-  T* const minus = plus + s.m * s.r;
-  for (std::size_t j = 0; j < s.r; ++j) plus[j] = T(s.n) * y[j];
+GNPOLYAK_INLINE void weigh(const Shape& s, Forms<T>& work, std::size_t i, std::size_t r, T* y, T* u) {
+  work.values[i] = form(s, r, y, u);
+  T* const plus = work.slopes + i * r;
+  T* const minus = plus + s.m * r;
+  for (std::size_t j = 0; j < r; ++j) plus[j] = T(s.n) * y[j];
   if (s.centred)
-    for (std::size_t j = 0; j < s.r; ++j) minus[j] = T(-s.n) * u[j];
+    for (std::size_t j = 0; j < r; ++j) minus[j] = T(-s.n) * u[j];
 }
 
 template <class T>
-GNPOLYAK_INLINE void weigh(const Shape& s, Product<T>& work, std::size_t i, T* y, T* u) {
-  const T* const plus = work.slopes + i * s.r;
-  const T* const minus = plus + s.m * s.r;
+GNPOLYAK_INLINE void weigh(const Shape& s, Product<T>& work, std::size_t i, std::size_t r, T* y, T* u) {
+  const T* const plus = work.slopes + i * r;
+  const T* const minus = plus + s.m * r;
   T weight = work.w[i];
   if (work.pushed != nullptr) {
     T total = 0;
-    for (std::size_t j = 0; j < s.r; ++j) total += plus[j] * y[j];
+    for (std::size_t j = 0; j < r; ++j) total += plus[j] * y[j];
     if (s.centred)
-      for (std::size_t j = 0; j < s.r; ++j) total += minus[j] * u[j];
+      for (std::size_t j = 0; j < r; ++j) total += minus[j] * u[j];
     work.pushed[i] = total;
     weight *= total;
   }
-  for (std::size_t j = 0; j < s.r; ++j) y[j] = weight * plus[j];
+  for (std::size_t j = 0; j < r; ++j) y[j] = weight * plus[j];
   if (s.centred)
-    for (std::size_t j = 0; j < s.r; ++j) u[j] = weight * minus[j];
+    for (std::size_t j = 0; j < r; ++j) u[j] = weight * minus[j];
 }
 
 // The rows as they lie in memory, or packed with zeros where they are shorter than a vector.
@@ -77,6 +77,17 @@ GNPOLYAK_INLINE Rows<S> take(const Shape& s, const S* first, std::size_t count, 
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t k = 0; k < kLanes<T>; ++k) packed[i * kLanes<T> + k] = k < s.d ? first[i * s.d + k] : S(0);
   return {packed, kLanes<T>, kLanes<T>, count, 0};
+}
+
+// All rows of a block. With their number as a constant the loops over few columns are none.
+template <class T, class Work>
+GNPOLYAK_INLINE void weigh_block(const Shape& s, Work& work, std::size_t begin, std::size_t count, T* y, T* u) {
+  const auto rows = [&](std::size_t r) __attribute__((always_inline)) {
+    for (std::size_t a = 0; a < count; ++a) weigh(s, work, begin + a, r, y + a * r, u + a * r);
+  };
+  if (s.r > kColumns) rows(s.r);
+  else
+    with_columns(s.r, [&](auto c) __attribute__((always_inline)) { rows(decltype(c)::count); });
 }
 
 // Forward, weigh, adjoint, block by block. Where there is no q its products are zeros, and none of its rows is added.
@@ -95,7 +106,7 @@ void pass(const Shape& s, const Task<S, T>& task, Work& work, std::size_t begin,
       forward(s, q, task.xt, u);
     }
     for (std::size_t k = q.count * s.r; k < count * s.r; ++k) u[k] = 0;
-    for (std::size_t a = 0; a < count; ++a) weigh(s, work, i + a, y + a * s.r, u + a * s.r);
+    weigh_block(s, work, i, count, y, u);
     if (task.gt != nullptr) adjoint(s, p, q, y, task.gt);
   }
 }

@@ -21,6 +21,8 @@ TARGETS = (
     *(f"gnpolyak_entries_{name}_{kind}" for name in ENTRY_PASSES for kind in ("f64", "f32")),
     "gnpolyak_read_once",
 )
+# A library that was compiled before there were these serves without them.
+LATER = ("gnpolyak_medians_f64", "gnpolyak_medians_f32")
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def load() -> tuple[ctypes.CDLL | None, str]:
         return None, _why_absent(HERE / NOTE)
     try:
         library = _declared(ctypes.CDLL(str(path)))
-        for name in TARGETS:
+        for name in (*TARGETS, *(each for each in LATER if hasattr(library, each))):
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
     # Whatever is wrong with the file (another platform, another XLA), XLA can serve without it.
     except Exception as error:

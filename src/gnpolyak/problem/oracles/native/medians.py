@@ -1,0 +1,24 @@
+"""The medians of many rows at once, where the compiled library has them."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from jax import Array
+
+from gnpolyak.problem.oracles.native.library import load
+
+_KINDS = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32"}
+
+
+def finds_medians(dtype: np.dtype) -> bool:
+    """Tell whether the library finds medians of numbers of this type; one that was compiled before it could does not."""
+    library, _ = load()
+    return np.dtype(dtype) in _KINDS and hasattr(library, "gnpolyak_medians_f64")
+
+
+def medians(rows: Array, counted: Array) -> Array:
+    """The upper median of the entries of each row that count, 0 where none does; what is not a number comes last."""
+    result = jax.ShapeDtypeStruct(rows.shape[:-1], rows.dtype)
+    kind = _KINDS[np.dtype(rows.dtype)]
+    return jax.ffi.ffi_call(f"gnpolyak_medians_{kind}", result, vmap_method="broadcast_all")(rows, counted)

@@ -1,15 +1,15 @@
 """Batches: each member as alone, in order, by one compiled loop."""
 
 import signal
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.solve.batch import front, solving
-from gnpolyak.solve.batch.members import Members, part
+from gnpolyak.solve.batch import lanes, solving, together
+from gnpolyak.solve.batch.members import Leaves
 from gnpolyak.solve.multistart import around, best
 from gnpolyak.solve.progress import members_bar
 from gnpolyak.steps.status import Status
@@ -54,6 +54,24 @@ def test_every_member_ends_as_it_does_alone(five):
         np.testing.assert_array_equal(together[i].outliers, alone[i].outliers)
         np.testing.assert_allclose(together[i].history.value[:20], alone[i].history.value[:20], rtol=1e-6)
     assert together[2].noise == pytest.approx(alone[2].noise, rel=1e-6)
+
+
+def test_the_short_way_to_a_result_is_that_of_every_member(monkeypatch, five):
+    problems, x0s = five
+    short = gnp.minimize_batch(problems, x0s)
+    monkeypatch.setattr(together.Together, "_outliers_of_the_plain", lambda self, certificates, r: [None] * self.count)
+    for res, other in zip(short, gnp.minimize_batch(problems, x0s), strict=True):
+        for each in fields(res):
+            if each.name not in {"seconds", "history", "certificate", "state", "past", "uncertainty"}:
+                np.testing.assert_array_equal(getattr(res, each.name), getattr(other, each.name), each.name)
+        for each in fields(res.history):
+            if each.name != "seconds":
+                np.testing.assert_array_equal(getattr(res.history, each.name), getattr(other.history, each.name))
+        np.testing.assert_array_equal(res.state.best.x, other.state.best.x)
+        assert res.history.seconds.shape == other.history.seconds.shape
+        assert (res.certificate is None) == (other.certificate is None)
+        if res.certificate is not None:
+            assert replace(res.certificate, seconds=0.0) == replace(other.certificate, seconds=0.0)
 
 
 def test_a_second_batch_of_a_shape_compiles_nothing_and_is_the_same_to_the_bit(five, compilations):
@@ -121,12 +139,17 @@ def interrupting(i, res):
     ("callback", "status"), [(stopping, Status.STOPPED_BY_CALLBACK), (interrupting, Status.INTERRUPTED)]
 )
 def test_who_was_not_done_when_it_ended_has_a_status_that_says_so(monkeypatch, five, callback, status):
-    monkeypatch.setattr(front, "_WAVE", 2)
     problem, _, data = curve(5)
     results = gnp.minimize_batch(problem, np.ones((5, 2)), b=data, callback=callback)
-    assert [res.success for res in results] == [True, True, False, False, False]
-    assert {res.status for res in results[2:]} == {status}
+    assert [res.success for res in results] == [True, False, False, False, False]
+    assert {res.status for res in results[1:]} == {status}
     assert all(np.isfinite(res.value) for res in results)
+    # Pieces of two members, none of which is begun before its turn.
+    monkeypatch.setattr(solving, "_NARROWEST", 1)
+    monkeypatch.setattr(solving, "_WIDEST", 2)
+    monkeypatch.setattr(solving, "_TILES", 1)
+    monkeypatch.setattr(solving, "_AHEAD", 0)
+    monkeypatch.setattr(lanes, "_cores", lambda: 1)
     problems, x0s = five
     results = gnp.minimize_batch(problems[:4], x0s[:4], "graduated", callback=callback)
     assert {res.status for res in results[2:]} == {status}
@@ -191,10 +214,10 @@ def test_what_is_no_batch_is_refused_in_one_line(arguments, settings, words):
 
 def test_what_members_share_is_there_once():
     problems = [sensing(0).problem] * 3
-    assert Members.of(problems).own == ()
-    own = Members.of([sensing(seed).problem for seed in range(3)])
-    assert all(leaf.shape[0] == 3 for leaf in own.own)
-    np.testing.assert_array_equal(part(own.own, 2)[0], np.asarray(sensing(2).problem.penalty.b))
+    assert Leaves(problems).members([0, 1, 2]).own == ()
+    own = Leaves([sensing(seed).problem for seed in range(3)]).members([2, 0])
+    assert all(leaf.shape[0] == 2 for leaf in own.own)
+    np.testing.assert_array_equal(own.own[0][0], np.asarray(sensing(2).problem.penalty.b))
 
 
 def test_several_starts_find_what_one_does_not():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.solve.finish import corrupted
+from gnpolyak.solve.outliers import corrupted
 
 
 def test_which_measurements_are_corrupted_is_found_exactly():

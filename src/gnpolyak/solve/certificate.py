@@ -76,7 +76,7 @@ class Certificate:
 
 
 def certify(
-    problem: Composite, x: Tree, tol: float = 0.0, budget: int = _NO_LIMIT, found: Dual | None = None
+    problem: Composite, x: Tree, tol: float = 0.0, budget: int = _NO_LIMIT, found: Certificate | None = None
 ) -> Certificate:
     """The certificate of a point, for a problem whose parts were cast and whose penalty offers `RESIDUALS` or `TILT`.
 
@@ -84,11 +84,11 @@ def certify(
 
     Residuals up to tol of a typical datum count as zero, and those at rounding in any case; what that may hide is in
     the bound on the gain. `budget` is the most products it may take, at least `LEAST`.
-    `found` is what `in_metric` would find, where that was looked for already.
+    `found` is what the smallest v says, where that was looked for already.
     """
     if found is None and problem.penalty.has(TILT):
         return _told(of_the_l1_problem(problem, x, tol))
-    told = _told(found or _smallest(problem, x, tol, budget))
+    told = found or _told(_smallest(problem, x, tol, budget))
     if told.holds or not is_small(problem, x) or told.products >= budget:
         return told
     # The smallest v is not the only one. Where the l1 problem can be solved to its end, it has the last word.
@@ -103,24 +103,26 @@ def _smallest(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
 
 def _told(dual: Dual) -> Certificate:
     """What v proves."""
-    r, size = dual.r, np.abs(dual.r)
+    return told_of_each(dual.of_many())[0]
+
+
+def told_of_each(dual: Dual) -> list[Certificate]:
+    """What each v of several proves; all figures but the seconds have an axis for them in front."""
+    v, r, size = dual.v, dual.r, np.abs(dual.r)
+    measurements, total = r.shape[1], np.sum(size, axis=1)
     # A tenth of a variable that is zero is no step: there it is a tenth of the data that counts.
-    moved = _TENTH * max(dual.steps, dual.unit * r.size**0.5 * dual.slope)
-    gained = float(np.sum(size - np.clip(dual.v, -1.0, 1.0) * r)) + moved + dual.edge
+    moved = _TENTH * np.maximum(dual.steps, dual.unit * measurements**0.5 * dual.slope)
+    gained = np.sum(size - np.clip(v, -1.0, 1.0) * r, axis=1) + moved + dual.edge
     # Against the value, or what it would be with typical data: an outlier of 1e20 must not make every gain look small.
-    scale = min(float(np.sum(size)), r.size * dual.unit)
-    gain = gained / scale if scale > 0 else np.inf * (gained > 0)
-    return Certificate(
-        margin=1 - float(np.max(np.abs(dual.v), where=dual.zero, initial=0.0)),
-        residual=dual.left,
-        # What left the range of the arithmetic proves nothing.
-        gain=gain if np.isfinite(gain) else np.inf,
-        allowed=max(_ALLOWED, _UNITS * float(np.finfo(r.dtype).eps)),
-        zeros=int(np.sum(dual.zero)),
-        measurements=r.size,
-        products=dual.products,
-        seconds=dual.seconds,
-        adds_up=dual.adds_up,
-        dual=dual.v,
-        sees=dual.sees,
-    )
+    scale = np.minimum(total, measurements * dual.unit)
+    gain = np.where(scale > 0, gained / np.where(scale > 0, scale, 1.0), np.inf)
+    # What left the range of the arithmetic proves nothing.
+    gain = np.where(np.isfinite(gain), gain, np.inf)
+    margin = 1 - np.max(np.abs(v), axis=1, where=dual.zero, initial=0.0)
+    zeros, allowed = np.sum(dual.zero, axis=1), max(_ALLOWED, _UNITS * float(np.finfo(r.dtype).eps))
+    figures = (margin, dual.left, gain, zeros, dual.products, dual.adds_up, dual.sees)
+    each = zip(*(np.asarray(figure).tolist() for figure in figures), v, strict=True)
+    return [
+        Certificate(margin, left, gain, allowed, zeros, measurements, products, dual.seconds, adds_up, v, sees)
+        for margin, left, gain, zeros, products, adds_up, sees, v in each
+    ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -63,6 +64,11 @@ class Dual:
     sees: bool = True
     """Whether any variable moves any measurement at all, as far as AJ was formed."""
 
+    def of_many(self) -> Dual:
+        """The same as one of several, of which each figure but the seconds has an axis in front."""
+        figures: dict[str, Any] = {each.name: np.asarray(getattr(self, each.name))[None] for each in fields(self)}
+        return replace(self, **{**figures, "seconds": self.seconds})
+
 
 class Data(eqx.Module):
     """The residuals, which of them are zero, the size of a typical datum, and whether the residuals add up to h."""
@@ -77,6 +83,14 @@ def told(of: Data, layout: Layout | None = None, **figures: object) -> Dual:
     """A dual vector of these data, with its figures."""
     r, zero = gathered(layout, of.r), gathered(layout, of.zero)
     return Dual(r=r, zero=zero, unit=float(of.unit), adds_up=bool(of.adds_up), **figures)  # type: ignore[arg-type]
+
+
+def stacked(found: tuple[Any, ...], seconds: float) -> Dual:
+    """Those of several points, each figure with an axis in front: what `search` has found for all of them at once."""
+    of, v, steps, slope, left, products = found
+    figures: dict[str, Any] = {"steps": steps, "slope": slope, "left": left, "products": products}
+    edge, sees = np.zeros(len(v)), np.ones(len(v), bool)
+    return Dual(v, of.r, of.zero, of.unit, of.adds_up, edge=edge, seconds=seconds, sees=sees, **figures)  # type: ignore[arg-type]
 
 
 def split(r: Array, value: Array, b: Array, tilt: Array | None, tol: Array | float) -> Data:

@@ -16,10 +16,10 @@ from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.formed import Formed
 from gnpolyak.problem.sharding import joined
-from gnpolyak.solve.certificate import certify
-from gnpolyak.solve.dual import Dual
+from gnpolyak.solve.certificate import Certificate, certify
 from gnpolyak.solve.escape import escape
 from gnpolyak.solve.loop import Run, is_lower, no_worse
+from gnpolyak.solve.outliers import corrupted, places
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.uncertainty import Uncertainty
 from gnpolyak.steps.graduated import Graduated
@@ -43,11 +43,6 @@ CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_
 _MOST_ESCAPES = 20
 # By how much of the value it must have fallen there.
 _LOWER = 1e-8
-# At a sharp solution good residuals are at rounding level and bad ones are not. A factor of 1,000 between two
-# neighbours in size is no accident; without one, nothing is judged.
-_GAP = 1e3
-# Residuals below this share of the data's median size are those of an exact fit.
-_EXACT = 1e-6
 
 
 Seen = tuple[Tree, np.ndarray, np.ndarray]
@@ -69,12 +64,14 @@ def proves(problem: Composite, rule: Target, x: Tree, b: np.ndarray | None = Non
     return lambda value, first: value - bound <= allowed
 
 
-def certified(run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES, found: Dual | None = None) -> Result:
+def certified(
+    run: Run, rule: Target, res: Result, escapes: int = _MOST_ESCAPES, found: Certificate | None = None
+) -> Result:
     """The result with its success proved, or taken back.
 
     A success that rests on the word of a rule for an unknown optimum is none before something certifies it: the lower
     bound, where the value has come to it, or else a dual vector. Where the optimum is known, only that counts. `found`
-    is the search for that vector, where it was made already.
+    is what the search for that vector said, where it was made already.
     """
     if not np.isfinite(res.value) or res.status not in CLAIMS:
         return res
@@ -144,19 +141,13 @@ def finish(run: Run, rule: Target, res: Result, polish: bool, seen: Seen | None 
     res = replace(res, measurements=b.size)
     exact = corrupted(r, b)
     if res.status is not Status.NOISE and exact is not None:
-        return replace(res, outliers=_places(run.given, exact))
+        return replace(res, outliers=places(run.given, exact))
     if res.status not in (Status.NOISE, Status.CERTIFIED):
         return res
     sigma = noise_scale(r, trees.size(res.x))
     uncertainty = Uncertainty(run.given, res.x, sigma)
-    outliers = _places(run.given, np.flatnonzero(np.abs(r) > TUKEY * sigma))
+    outliers = places(run.given, np.flatnonzero(np.abs(r) > TUKEY * sigma))
     return replace(res, noise=sigma, uncertainty=uncertainty, outliers=outliers)
-
-
-def _places(problem: Composite, residuals: np.ndarray) -> np.ndarray:
-    """Which measurements these residuals are of: data of weight zero have none."""
-    rows = problem.penalty.rows
-    return residuals if rows is None or rows.kept is None else np.asarray(rows.kept)[residuals]
 
 
 def residuals_and_data(run: Run, res: Result) -> tuple[np.ndarray, np.ndarray]:
@@ -199,6 +190,12 @@ def noise_scale(r: np.ndarray, variables: int) -> float:
     return freedom * MAD * float(np.median(size[size <= TUKEY * first]))
 
 
+def typical_of_each(b: np.ndarray) -> np.ndarray:
+    """The size of a typical datum of each row."""
+    middle = np.median(np.abs(b), axis=1) if b.shape[1] else np.zeros(len(b))
+    return np.array([size if size > 0 else _typical(row) for size, row in zip(middle, b, strict=True)])
+
+
 def _typical(b: np.ndarray) -> float:
     size = np.abs(b)
     nonzero = size[size > 0]
@@ -213,36 +210,3 @@ def _residuals(problem: Composite, x: Tree) -> Array:
 @jax.jit
 def _data(problem: Composite, x: Tree) -> Array:
     return data(problem, x)
-
-
-def corrupted(residuals: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """The indices of corrupted measurements, or None when good and bad do not separate.
-
-    Sorted by size, the residuals of a sharp solution fall into two groups with a wide gap between them. At least half
-    of the measurements must be good.
-
-    Parameters
-    ----------
-    residuals : ndarray
-        A(c(x)) − b.
-    b : ndarray
-        The data, which set the scale below which a residual is rounding.
-    """
-    sizes = np.abs(residuals.ravel())
-    if not sizes.size:
-        return np.array([], dtype=int)
-    scale = np.median(np.abs(b)) or np.max(np.abs(b))
-    if scale == 0:
-        # Data that are all zero set no scale by which a residual could be called small.
-        return None
-    eps = np.finfo(sizes.dtype).eps
-    if sizes.max() <= max(_EXACT, 1e3 * eps) * scale:
-        return np.array([], dtype=int)
-    ordered = np.sort(sizes)
-    floor = eps * scale
-    good = np.maximum(ordered[(len(ordered) - 1) // 2 : -1], floor)
-    ratios = ordered[(len(ordered) - 1) // 2 + 1 :] / good
-    if not ratios.size or not ratios.max() >= _GAP:
-        return None
-    threshold = good[np.argmax(ratios)]
-    return np.flatnonzero(sizes > threshold)

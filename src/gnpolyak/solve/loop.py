@@ -214,11 +214,9 @@ class Run:
         return self.to_user(self.problem.sensing.back(x))
 
     def note(self, products: int, seconds: float) -> None:
-        """Write down calls that led to no other point, and the time they took: their rows repeat the last one."""
+        """Write down calls that led to no other point, and the time they took."""
         self.seconds += seconds
-        last = next(rows[:, -1:] for rows in reversed(self.rows) if rows.shape[1])
-        row = np.array([last[0], last[1], [0.0], [0.0], [self.seconds]])
-        self.rows.append(np.repeat(row, products, axis=1))
+        self.rows[:] = noted(self.rows, products, self.seconds)
         self.calls += products
 
     def _observe(self, method: Method, target: Target, state: State) -> Status:
@@ -250,7 +248,7 @@ class Run:
             bound=float(target.stated() if method.leads else target.bound(state.aim)),
             problem=self.problem.label,
             method=method.label,
-            rule="" if method.leads and not target.exact else target.name,
+            rule=rule_of(method, target),
             state=state,
             history=self.history(),
         )
@@ -261,14 +259,19 @@ class Run:
 
     def history(self) -> History:
         """One entry for each call so far."""
-        columns = np.concatenate(self.rows, axis=1)
-        return History(
-            value=columns[0],
-            best=np.minimum.accumulate(columns[1]),
-            step=columns[2],
-            inner_iterations=columns[3].astype(int),
-            seconds=columns[4],
-        )
+        return History.of(self.rows)
+
+
+def rule_of(method: Method, target: Target) -> str:
+    """The name of the rule that a result was found with, where its method needs one."""
+    return "" if method.leads and not target.exact else target.name
+
+
+def noted(rows: Sequence[np.ndarray], products: int, seconds: float) -> list[np.ndarray]:
+    """The rows with calls that led to no other point, and the time when they were done: these repeat the last one."""
+    last = next(each[:, -1:] for each in reversed(rows) if each.shape[1])
+    row = np.array([last[0], last[1], [0.0], [0.0], [seconds]])
+    return [*rows, np.repeat(row, products, axis=1)]
 
 
 def is_lower(value: float, than: float) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,6 +33,13 @@ class History(Comparable):
     """Iterations of the inner linear solver for that step."""
     seconds: np.ndarray
     """Solve time when the point was evaluated, without compilation; spread evenly within a compiled chunk."""
+
+    @classmethod
+    def of(cls, rows: Sequence[np.ndarray]) -> Self:
+        """That of rows with one column for each call: the value, the best one, the step, the iterations, the clock."""
+        columns = np.concatenate(rows, axis=1)
+        best, iterations = np.minimum.accumulate(columns[1]), columns[3].astype(int)
+        return cls(value=columns[0], best=best, step=columns[2], inner_iterations=iterations, seconds=columns[4])
 
     def gap(self, target: float) -> np.ndarray:
         """The objective error f − target at each oracle call: the curves of the paper's figures."""

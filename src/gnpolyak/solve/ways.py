@@ -42,6 +42,9 @@ def concluded(
     if method.assisted and not polish:
         res = least_value(run, rule, res)
     res = finish(run, rule, res, polish, seen)
-    res = replace(res, x=foreign.like(x0, res.x))
-    # A method that handed on to another is named with it.
-    return res if res.method.startswith(method.name) else replace(res, method=f"{method.name}: {res.method}")
+    return replace(res, x=foreign.like(x0, res.x), method=named(method, res.method))
+
+
+def named(asked: Method, label: str) -> str:
+    """The method that ended a solve; one that handed on to another is named with it."""
+    return label if label.startswith(asked.name) else f"{asked.name}: {label}"

@@ -16,6 +16,8 @@ _STEPS = 20
 _ALLOWED = 2.0
 # Condition numbers that are computed for many at once may differ by rounding: near the limit each is looked at again.
 _SURELY = 0.999
+# Up to this dimension a condition number is told by eigenvalues, of many at once.
+_TOGETHER = 64
 # Up to this dimension Σ is formed (128 MB) and factorised (half a minute).
 _LARGEST = 4000
 # Directions that the rows do not see are left as they are: below this share of the largest variance.
@@ -45,7 +47,9 @@ def alike(each: Sequence[Sequence[Array | np.ndarray]]) -> np.ndarray:
     m, d = each[0][0].shape
     if d == 1 or d > _LARGEST or len(each[0]) * m < _LOOKED_AT * d:
         return np.ones(len(each), bool)
-    few = np.stack([_few(stored) for stored in each])
+    if d > _TOGETHER:
+        return np.zeros(len(each), bool)
+    few = _few_of_each(each)
     return _conditions(few) <= _SURELY * _most(*few.shape[1:])
 
 
@@ -53,6 +57,21 @@ def _few(stored: Sequence[Array | np.ndarray]) -> np.ndarray:
     """The rows that are looked at, in single precision."""
     few = _directions(stored, _LOOKED_AT)
     return few.astype(np.complex64 if np.iscomplexobj(few) else np.float32)
+
+
+def _few_of_each(each: Sequence[Sequence[Array]]) -> np.ndarray:
+    """`_few` of several problems."""
+    step = _step(each[0], _LOOKED_AT)
+    parts = (np.stack([np.asarray(part)[::step] for part in some]) for some in zip(*each, strict=True))
+    rows = np.concatenate(list(parts), axis=1)
+    length = np.linalg.norm(rows, axis=2, keepdims=True)
+    return rows / np.where(length > 0, length, 1.0)
+
+
+def _step(stored: Sequence[Array], share: int) -> int:
+    """How far apart rows are taken, for `share` of them for each entry of a row."""
+    m, d = stored[0].shape
+    return max(1, len(stored) * m // (share * d))
 
 
 def _most(n: int, d: int) -> float:
@@ -66,8 +85,7 @@ def _directions(stored: Sequence[Array | np.ndarray], share: int) -> np.ndarray:
 
     `share` is how many, for each entry of a row.
     """
-    m, d = stored[0].shape
-    step = max(1, len(stored) * m // (share * d))
+    step = _step(stored, share)
     rows = np.concatenate([_wide(each[::step]) for each in stored])
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(length > 0, length, 1.0)
@@ -97,20 +115,8 @@ def _condition(rows: np.ndarray) -> float:
 
 
 def _conditions(rows: np.ndarray) -> np.ndarray:
-    """`_condition` of each of a stack; infinite where Lanczos' method ends early."""
-    count, _, d = rows.shape
-    wide = np.result_type(rows.dtype, np.float64)
-    v = np.broadcast_to(np.asarray(np.random.default_rng(0).standard_normal(d), wide), (count, d))
-    rows = rows.astype(wide)
-    adjoint = np.conj(np.swapaxes(rows, 1, 2))
-    basis, whole = np.empty((count, d, 0), wide), np.ones(count, bool)
-    for _ in range(min(_STEPS, d)):
-        for _ in range(2):
-            v = v - (basis @ (np.conj(np.swapaxes(basis, 1, 2)) @ v[..., None]))[..., 0]
-        length = np.linalg.norm(v, axis=1)
-        whole &= length > 0
-        basis = np.concatenate([basis, (v / np.where(length > 0, length, 1.0)[:, None])[..., None]], axis=2)
-        v = (adjoint @ (rows @ basis[..., -1:]))[..., 0]
-    values = np.linalg.svd(rows @ basis, compute_uv=False) ** 2
-    largest = values[:, 0]
-    return np.where(whole, largest / np.maximum(values[:, -1], np.finfo(float).eps * largest), np.inf)
+    """The condition numbers of a stack of Σ p̄ᵢpᵢᵀ: `_condition` tells of each no more, and of small ones as much."""
+    wide = rows.astype(np.result_type(rows.dtype, np.float64))
+    values = np.linalg.eigvalsh(np.conj(np.swapaxes(wide, 1, 2)) @ wide)
+    largest = values[:, -1]
+    return largest / np.maximum(values[:, 0], np.finfo(float).eps * largest)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
-
-import jax
-import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.interrupts import interruptible
@@ -17,7 +14,8 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import check_callback, checked_calls, checked_seconds, target_rule
 from gnpolyak.solve.batch.given import Given
 from gnpolyak.solve.batch.members import part
-from gnpolyak.solve.batch.solving import Task, Wave
+from gnpolyak.solve.batch.solving import Batch
+from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.explaining import explained
 from gnpolyak.solve.loop import Limits
 from gnpolyak.solve.progress import members_bar
@@ -25,9 +23,6 @@ from gnpolyak.solve.result import Result
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
 from gnpolyak.steps.targets import Target
-
-# Members that are solved together. What they leave behind is held until they are done.
-_WAVE = 1024
 
 
 def minimize_batch(
@@ -113,51 +108,30 @@ def minimize_batch(
         x = given.into(solved)
         chosen = chosen.suited(solved[0], part(x, 0))
         rule = rule.suited(chosen.breadth)
-        task = Task(chosen, rule, limits, interrupted, convert, polish, given.dtype, given.count)
-        return _in_order(task, given, solved, x, callback, report)
+        task = Task(chosen, rule, limits, interrupted, convert, polish, given.dtype)
+        return _in_order(Batch(task, given, solved, x), callback, report)
 
 
 def _in_order(
-    task: Task,
-    given: Given,
-    solved: Sequence[Composite],
-    x: Tree,
-    callback: Callable[[int, Result], Any] | None,
-    report: Callable[[int], Any] | None,
+    batch: Batch, callback: Callable[[int, Result], Any] | None, report: Callable[[int], Any] | None
 ) -> list[Result]:
-    """The results of all members, some hundreds of them at a time."""
+    """The results of all members; the callback hears of each in its turn."""
     results: dict[int, Result] = {}
-    for begin in range(0, given.count, _WAVE):
-        for who in _of_one_structure(solved, range(begin, min(begin + _WAVE, given.count))):
-            pick = np.array(who)
-            task.shows = _shows(report, len(results) + len(who))
-            wave = Wave(task, *given.of(who, solved), part(x, pick), [given.like(i) for i in who])
-            results.update(zip(who, wave.results(), strict=True))
-        _tell(task, results, range(begin, min(begin + _WAVE, given.count)), callback)
-    return [results[i] for i in range(given.count)]
+    heard = 0
+    for who, some in batch.results():
+        results.update(zip(who, some, strict=True))
+        if report is not None:
+            report(len(results))
+        while heard in results:
+            _tell(batch.task, heard, results[heard], callback)
+            heard += 1
+    return [results[i] for i in range(batch.given.count)]
 
 
-def _shows(report: Callable[[int], Any] | None, begun: int) -> Callable[[int], Any]:
-    """What turns how many are running into how many are done."""
-    return lambda running: None if report is None else report(begun - running)
-
-
-def _tell(task: Task, results: dict[int, Result], who: range, callback: Callable[[int, Result], Any] | None) -> None:
-    """Hand results to the callback until it has had enough."""
+def _tell(task: Task, i: int, res: Result, callback: Callable[[int, Result], Any] | None) -> None:
+    """Hand a result to the callback, until it has had enough."""
     try:
-        for i in who:
-            if callback is not None and not task.stopped:
-                callback(i, results[i])
+        if callback is not None and not task.stopped:
+            callback(i, res)
     except StopIteration:
         task.stopped = True
-
-
-def _of_one_structure(solved: Sequence[Composite], who: range) -> Iterator[list[int]]:
-    """The members in groups: of the same problems some may have been whitened, and others not."""
-    groups: dict[Any, list[int]] = {}
-    structures: dict[int, Any] = {}
-    for i in who:
-        structure = structures.setdefault(id(solved[i]), None) or jax.tree.structure(solved[i])
-        structures[id(solved[i])] = structure
-        groups.setdefault(structure, []).append(i)
-    yield from groups.values()

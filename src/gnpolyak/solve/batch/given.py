@@ -62,10 +62,6 @@ class Given:
         """A member's start as the user gave it."""
         return self.x0s[i] if isinstance(self.x0s, list) else part(self.x0s, i)
 
-    def of(self, who: Sequence[int], solved: Sequence[Composite]) -> tuple[list[Composite], list[Composite]]:
-        """The problems of some members, as given and as solved."""
-        return [self.problems[i] for i in who], [solved[i] for i in who]
-
     def whitened(self) -> list[Composite]:
         """The problems in the variables in which their measurements treat all directions alike."""
         return whitened_together(self.problems)

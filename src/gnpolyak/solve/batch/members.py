@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self
 
 import equinox as eqx
@@ -16,7 +17,7 @@ from gnpolyak.problem.composite import Composite
 
 
 class Members(eqx.Module):
-    """The problems of a batch."""
+    """Problems that a program works on together."""
 
     own: tuple[Any, ...]
     """The leaves that differ from member to member, stacked."""
@@ -24,19 +25,6 @@ class Members(eqx.Module):
     """Those that are the same array for all of them."""
     is_own: tuple[bool, ...] = eqx.field(static=True)
     structure: Any = eqx.field(static=True)
-
-    @classmethod
-    def of(cls, problems: Sequence[Composite]) -> Self:
-        """Those of a list of problems of one structure; arrays that are the same object are kept once."""
-        columns, structure = _leaves(problems)
-        is_own = tuple(any(leaf is not column[0] for leaf in column) for column in columns)
-        own = tuple(stacked(column) for column, each in zip(columns, is_own, strict=True) if each)
-        shared = tuple(column[0] for column, each in zip(columns, is_own, strict=True) if not each)
-        return cls(own, shared, is_own, structure)
-
-    def taken(self, places: np.ndarray) -> Self:
-        """Those of some members, on the device that is the default one."""
-        return type(self)(tuple(_rows(leaf, places) for leaf in self.own), self.shared, self.is_own, self.structure)
 
     def each(self, function: Callable[..., Any], *args: Tree) -> Any:
         """The function of each member's problem and its own part of the arguments, all at once."""
@@ -48,29 +36,56 @@ class Members(eqx.Module):
         return jax.tree.unflatten(self.structure, merged)
 
 
-def _rows(leaf: np.ndarray, places: np.ndarray) -> Array:
-    """Some rows of a stacked leaf, copied once: to where JAX can use them as they lie."""
-    room = arrays.aligned_empty((len(places), *leaf.shape[1:]), leaf.dtype)
-    return arrays.adopt(np.take(leaf, places, axis=0, out=room, mode="clip"))
+class Leaves:
+    """The arrays of a list of problems of one structure, from which some are put together; the same object once."""
+
+    def __init__(self, problems: Sequence[Composite]) -> None:
+        first, self._structure = jax.tree.flatten(problems[0])
+        same = all(each is problems[0] for each in problems)
+        columns = [[leaf] for leaf in first] if same else _columns(problems)
+        self._is_own = tuple(any(leaf is not column[0] for leaf in column) for column in columns)
+        self._shared = tuple(column[0] for column, own in zip(columns, self._is_own, strict=True) if not own)
+        own = [column for column, own in zip(columns, self._is_own, strict=True) if own]
+        self._own = [[np.asarray(leaf) for leaf in column] for column in own]
+
+    @property
+    def size(self) -> int:
+        """The bytes of one member's own."""
+        return sum(column[0].nbytes for column in self._own)
+
+    @property
+    def shared(self) -> tuple[Any, ...]:
+        """The arrays that are the same for all members."""
+        return self._shared
+
+    def some(self, places: Sequence[int] | np.ndarray) -> Self:
+        """Those of some of the problems."""
+        few = copy(self)
+        few._own = [[column[place] for place in places] for column in self._own]
+        return few
+
+    def members(self, places: Sequence[int] | np.ndarray, device: Any = None) -> Members:
+        """Some of the problems on a device, or on the default one."""
+        shared = self._shared if device is None else jax.device_put(self._shared, device)
+        return Members(tuple(_rows(column, places) for column in self._own), shared, self._is_own, self._structure)
 
 
-def _leaves(problems: Sequence[Composite]) -> tuple[list[list[Any]], Any]:
-    """The leaves of all problems, position by position, and their structure."""
-    first, structure = jax.tree.flatten(problems[0])
-    if all(each is problems[0] for each in problems):
-        return [[leaf] for leaf in first], structure
-    rows = [jax.tree.leaves(each) for each in problems]
-    return [list(column) for column in zip(*rows, strict=True)], structure
+def _columns(problems: Sequence[Composite]) -> list[list[Any]]:
+    """The leaves of all problems, position by position."""
+    return [list(column) for column in zip(*map(jax.tree.leaves, problems), strict=True)]
 
 
-def stacked(leaves: Sequence[Any]) -> np.ndarray:
-    """Arrays of one shape with a leading axis in front, on the host: tiles of them are sent to where they are used."""
-    return np.stack([np.asarray(leaf) for leaf in leaves])
+def _rows(column: Sequence[np.ndarray], places: Sequence[int] | np.ndarray) -> Array:
+    """Some members' arrays, stacked where JAX can use them as they lie."""
+    room = arrays.aligned_empty((len(places), *column[0].shape), column[0].dtype)
+    for row, place in enumerate(places):
+        room[row] = column[place]
+    return arrays.adopt(room)
 
 
 def stack(trees: Sequence[Tree]) -> Tree:
-    """Pytrees of one structure with a leading axis in front of each leaf."""
-    return jax.tree.map(lambda *leaves: stacked(leaves), *trees)
+    """Pytrees of one structure with a leading axis in front of each leaf, on the host."""
+    return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *trees)
 
 
 def part(tree: Tree, places: Any) -> Tree:

@@ -38,9 +38,25 @@ class Trace(eqx.Module):
 
 
 @jax.jit
-def begin(members: Members, method: Method, target: Target, x: Tree, made: Array, limit: Array) -> State:
-    """The evaluated starts."""
-    return members.each(lambda problem, x, made: init(problem, method, target, x, calls=made, limit=limit), x, made)
+def begin(
+    members: Members,
+    method: Method,
+    target: Target,
+    x: Tree,
+    made: Array,
+    limit: Array,
+    gap: Array | None,
+    filled: Array,
+) -> State:
+    """The evaluated starts; of the first `filled` members, the others being there for the number's sake.
+
+    `gap` is that of the first stage, where there was one before.
+    """
+    state = members.each(lambda problem, x, made: init(problem, method, target, x, calls=made, limit=limit), x, made)
+    counts = jnp.arange(state.status.shape[0]) < filled
+    status = jnp.where(counts, state.status, jnp.asarray(Status.INTERRUPTED, jnp.int32))
+    state = eqx.tree_at(lambda s: s.status, state, status)
+    return state if gap is None else eqx.tree_at(lambda s: s.first_gap, state, gap)
 
 
 def going(method: Method, state: State) -> Array:

@@ -70,10 +70,13 @@ GNPOLYAK_INLINE void weigh(const Shape& s, Product<T>& work, std::size_t i, std:
     for (std::size_t j = 0; j < r; ++j) u[j] = weight * minus[j];
 }
 
+// Rows of this many bytes are in a core's cache from one pass to the next.
+constexpr std::size_t kNear = 1 << 17;
+
 // The rows as they lie in memory, or packed with zeros where they are shorter than a vector.
 template <class S, class T>
 GNPOLYAK_INLINE Rows<S> take(const Shape& s, const S* first, std::size_t count, S* packed) {
-  if (s.d >= kLanes<T>) return {first, s.d, s.d, count, s.block * s.d};
+  if (s.d >= kLanes<T>) return {first, s.d, s.d, count, s.m * s.d * sizeof(S) > kNear ? s.block * s.d : 0};
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t k = 0; k < kLanes<T>; ++k) packed[i * kLanes<T> + k] = k < s.d ? first[i * s.d + k] : S(0);
   return {packed, kLanes<T>, kLanes<T>, count, 0};

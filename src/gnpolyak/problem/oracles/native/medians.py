@@ -12,7 +12,7 @@ _KINDS = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32"}
 
 
 def finds_medians(dtype: np.dtype) -> bool:
-    """Tell whether the library finds medians of numbers of this type; one that was compiled before it could does not."""
+    """Tell whether the library finds medians of such numbers; one that was compiled before there were any does not."""
     library, _ = load()
     return np.dtype(dtype) in _KINDS and hasattr(library, "gnpolyak_medians_f64")
 

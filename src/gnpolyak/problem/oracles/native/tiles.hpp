@@ -123,7 +123,7 @@ struct Rows {
   std::size_t stride;
   std::size_t width;
   std::size_t count;
-  std::size_t next;  // how far on the same row of the next block lies
+  std::size_t next;  // how far on the same row of the next block lies; 0 where it need not be fetched
 };
 
 // Memory would idle while a block already in cache is worked on, so the next block is fetched meanwhile. Asking for
@@ -132,7 +132,7 @@ struct Rows {
 // eighth off against asking once.
 template <class S>
 GNPOLYAK_INLINE void fetch(const S* entry, std::size_t next) {
-  __builtin_prefetch(entry + next, 0, 2);
+  if (next > 0) __builtin_prefetch(entry + next, 0, 2);
 }
 
 template <class S, class T, int R, int C>
@@ -151,6 +151,8 @@ GNPOLYAK_INLINE void forward_tile(const Shape& s, const Rows<S>& rows, std::size
       for (int a = 0; a < R; ++a) total[a][c] += entry[a] * x;
     }
   }
+  // With as many columns as there are, the sums lie as they are wanted.
+  if (s.r == C) return add_up<T, R * C>(&total[0][0], y);
   T added[R * C];
   add_up<T, R * C>(&total[0][0], added);
   for (int a = 0; a < R; ++a)

@@ -1,0 +1,51 @@
+"""What is the same for all members of a batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnpolyak.base.trees import Tree
+from gnpolyak.problem.composite import Composite
+from gnpolyak.solve.loop import Limits, Run
+from gnpolyak.solve.result import Result
+from gnpolyak.steps.methods import Method
+from gnpolyak.steps.status import Status
+from gnpolyak.steps.targets import Target
+
+
+@dataclass
+class Task:
+    """What is the same for all members."""
+
+    method: Method
+    rule: Target
+    limits: Limits
+    interrupted: threading.Event
+    to_user: Callable[[Tree], Tree]
+    polish: bool
+    dtype: np.dtype
+    stopped: bool = False
+    """Whether a callback has asked for an end, or something else has ended it."""
+
+    def stops(self, seconds: float) -> Status:
+        """The reason to end that only the host can see, if there is one."""
+        if self.interrupted.is_set():
+            return Status.INTERRUPTED
+        if self.stopped:
+            return Status.STOPPED_BY_CALLBACK
+        return Status.TIME_LIMIT if seconds >= self.limits.seconds else Status.RUNNING
+
+    def run(self, given: Composite, solved: Composite, **known: Any) -> Run:
+        """The solve of one member."""
+        return Run(solved, given, self.to_user, self.limits, self.interrupted, self._observers(), **known)
+
+    def _observers(self) -> list[Callable[[Result], Any]]:
+        def stop(res: Result) -> None:
+            raise StopIteration
+
+        return [stop] if self.stopped else []

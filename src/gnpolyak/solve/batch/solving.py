@@ -31,7 +31,7 @@ _NARROWEST, _WIDEST, _CACHE = 8, 32, 2**22
 # An accelerator is filled by more.
 _WIDEST_ELSEWHERE = 1024
 # Tiles of a piece: what is left over of them when most of their members have stopped fills one more.
-_TILES = 4
+_TILES = 8
 # Pieces that are begun before their turn, for each lane.
 _AHEAD = 2
 

@@ -194,8 +194,11 @@ class Together:
         """What `_conclude` comes to for such a member, without asking for what is known."""
         passage, lane = self.passages[self.last[i]], self.rounds.lane
         value, seconds = float(self.value[i]), lane.seconds + certificate.seconds
+        sensing = self.piece.solved[i].sensing
+        # By way of the class: a method of a module's object is an object too, and takes longer to make than all this.
+        x = self.task.to_user(type(sensing).back(sensing, part(self.x, i)))
         return Result(
-            x=foreign.like(self.piece.like[i], self.task.to_user(self.piece.solved[i].sensing.back(part(self.x, i)))),
+            x=foreign.like(self.piece.like[i], x),
             value=value,
             status=Status.CERTIFIED,
             calls=int(self.calls[i]) + certificate.products,

@@ -59,7 +59,7 @@ def _few(stored: Sequence[Array | np.ndarray]) -> np.ndarray:
     return few.astype(np.complex64 if np.iscomplexobj(few) else np.float32)
 
 
-def _few_of_each(each: Sequence[Sequence[Array]]) -> np.ndarray:
+def _few_of_each(each: Sequence[Sequence[Array | np.ndarray]]) -> np.ndarray:
     """`_few` of several problems."""
     step = _step(each[0], _LOOKED_AT)
     parts = (np.stack([np.asarray(part)[::step] for part in some]) for some in zip(*each, strict=True))
@@ -68,7 +68,7 @@ def _few_of_each(each: Sequence[Sequence[Array]]) -> np.ndarray:
     return rows / np.where(length > 0, length, 1.0)
 
 
-def _step(stored: Sequence[Array], share: int) -> int:
+def _step(stored: Sequence[Array | np.ndarray], share: int) -> int:
     """How far apart rows are taken, for `share` of them for each entry of a row."""
     m, d = stored[0].shape
     return max(1, len(stored) * m // (share * d))

@@ -20,7 +20,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM_PINV
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.oracles import Products
-from gnpolyak.steps.weighted import data, lengths, over, ratio
+from gnpolyak.steps.weighted import data, lengths, over, ratio, while_going
 from gnpolyak.steps.weights import ROUNDING, typical
 
 # The fewest products that a search takes.
@@ -206,6 +206,9 @@ def _balanced(
         least = jnp.where(s.inside, _TIGHT, _LOOSE) ** 2 * whole
         allowed = jnp.minimum(most, budget - s.products)
 
+        def going(rho: Array, count: Array) -> Array:
+            return (rho > least) & (count < allowed)
+
         def iterate(s: tuple[Array, Tree, Tree, Array, Array]) -> tuple[Array, Tree, Tree, Array, Array]:
             v, residual, direction, rho, count = s
             pushed, pulled, energy = products.weighed(direction, zero)
@@ -214,11 +217,11 @@ def _balanced(
             residual = trees.add_scaled(residual, -t, pulled)
             y = precondition(residual)
             new = jnp.where(t > 0, trees.dot(residual, y), 0.0)
-            return v + t * p, residual, trees.add_scaled(y, ratio(new, rho), direction), new, count + 1
+            direction = while_going(going(new, count + 1), trees.add_scaled(y, ratio(new, rho), direction))
+            return v + t * p, residual, direction, new, count + 1
 
-        v, _, _, rho, count = lax.while_loop(
-            lambda s: (s[3] > least) & (s[4] < allowed), iterate, (v, g, y, first, jnp.ones((), jnp.int32))
-        )
+        start = (v, g, y, first, jnp.ones((), jnp.int32))
+        v, _, _, rho, count = lax.while_loop(lambda s: going(*s[3:]), iterate, start)
         inside = jnp.max(jnp.abs(v), initial=0.0) <= 1
         return _Balance(v, whole, rho, inside, s.inside, s.products + count, s.rounds + 1)
 

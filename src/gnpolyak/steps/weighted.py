@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -160,15 +161,16 @@ def conjugate_gradient(
         residual = trees.add_scaled(s.residual, -t, fall)
         y = precondition(residual)
         new = trees.dot(residual, y)
+        going = (t > 0) & (new > least) & (s.products + 1 < most)
         return _CG(
             z=trees.add_scaled(s.z, t, s.direction),
             image=s.image + t * pushed,
             residual=residual,
-            direction=trees.add_scaled(y, ratio(new, s.rho), s.direction),
+            direction=while_going(going, trees.add_scaled(y, ratio(new, s.rho), s.direction)),
             rho=new,
             gain=gain,
             products=s.products + 1,
-            going=(t > 0) & (new > least) & (s.products + 1 < most),
+            going=going,
         )
 
     none = jnp.zeros((), jnp.int32)
@@ -177,6 +179,11 @@ def conjugate_gradient(
     energy = jnp.sum(w * end.image * end.image)
     bending = ratio(ratio(energy, end.gain), trees.dot(end.z, end.z))
     return end.z, trial(system, end.image, bending, damping), end.products
+
+
+def while_going(going: Array, direction: Tree) -> Tree:
+    """The next direction, or zero at the end: members of a batch that wait for others then cost no pass."""
+    return jax.tree.map(lambda leaf: jnp.where(going, leaf, 0.0), direction)
 
 
 def over(free: Tree | None, action: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:

@@ -79,8 +79,11 @@ def advance(members: Members, method: Method, target: Target, state: State, leas
 
     def iterate(carry: tuple[State, Trace, Array]) -> tuple[State, Trace, Array]:
         before, trace, made = carry
-        moved, info = members.each(lambda problem, state: step(problem, method, target, state), before)
-        now = chosen(going(method, before), moved, before)
+        goes = going(method, before)
+        # Who has stopped is left no calls, so that nothing is looked for on its behalf for long.
+        tried = eqx.tree_at(lambda s: s.limit, before, jnp.where(goes, before.limit, before.calls))
+        moved, info = members.each(lambda problem, state: step(problem, method, target, state), tried)
+        now = chosen(goes, moved, before)
         row = Trace(
             now.calls,
             before.point.value,

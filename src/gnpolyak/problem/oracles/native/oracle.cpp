@@ -89,6 +89,11 @@ ffi::Error forms(ffi::ThreadPool pool, std::int64_t n, Rows<Stored> p, Rows<Stor
   return ffi::Error::Success();
 }
 
+template <class T>
+bool is_zero(const T* from, std::size_t count) {
+  return std::all_of(from, from + count, [](T each) { return each == T(0); });
+}
+
 // s = AJz and (AJ)ᵀ(w ⊙ s); with a z of no columns (AJ)ᵀw alone.
 template <ffi::DataType Stored, ffi::DataType Computed>
 ffi::Error product(ffi::ThreadPool pool, Rows<Stored> p, Rows<Stored> q, In<Computed> slopes, In<Computed> z,
@@ -100,7 +105,14 @@ ffi::Error product(ffi::ThreadPool pool, Rows<Stored> p, Rows<Stored> q, In<Comp
   const Members members(gradient->dimensions(), 2);
   if (scratch->element_count() < members.count * plan.scratch(true)) return too_small();
   const bool along = z.element_count() > 0;
+  const std::size_t m = plan.shape.m, size = plan.shape.d * plan.shape.r;
   for (std::size_t k = 0; k < members.count; ++k) {
+    // A direction of a batch that is zero is that of a member that waits for the others.
+    if (along && members.count > 1 && is_zero(z.typed_data() + members.place(z.dimensions(), 2, k), size)) {
+      std::fill_n(pushed->typed_data() + members.place(pushed->dimensions(), 1, k), m, T(0));
+      std::fill_n(gradient->typed_data() + members.place(gradient->dimensions(), 2, k), size, T(0));
+      continue;
+    }
     const Operands<S, T> on{p.typed_data() + members.place(p.dimensions(), 2, k),
                             q.typed_data() + members.place(q.dimensions(), 2, k),
                             along ? z.typed_data() + members.place(z.dimensions(), 2, k) : nullptr,

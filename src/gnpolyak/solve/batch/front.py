@@ -104,12 +104,8 @@ def minimize_batch(
     shown = members_bar(given.count, chosen.name) if progress else nullcontext(None)
     computing, explaining = arrays.computing_in(given.dtype), explained(first, part(given.x, 0))
     with computing, explaining, shown as report, interruptible() as interrupted:
-        solved = given.whitened() if chosen.assisted else given.problems
-        x = given.into(solved)
-        chosen = chosen.suited(solved[0], part(x, 0))
-        rule = rule.suited(chosen.breadth)
         task = Task(chosen, rule, limits, interrupted, convert, polish, given.dtype)
-        return _in_order(Batch(task, given, solved, x), callback, report)
+        return _in_order(Batch(task, given), callback, report)
 
 
 def _in_order(
@@ -131,7 +127,7 @@ def _in_order(
 def _tell(task: Task, i: int, res: Result, callback: Callable[[int, Result], Any] | None) -> None:
     """Hand a result to the callback, until it has had enough."""
     try:
-        if callback is not None and not task.stopped:
+        if callback is not None and not task.stopped.is_set():
             callback(i, res)
     except StopIteration:
-        task.stopped = True
+        task.stopped.set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,6 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import check_problem, checked_start
 from gnpolyak.solve.batch.members import part, stack
-from gnpolyak.solve.batch.whitening import whitened_together
 from gnpolyak.steps.methods import Method
 
 
@@ -61,16 +59,6 @@ class Given:
     def like(self, i: int) -> Tree:
         """A member's start as the user gave it."""
         return self.x0s[i] if isinstance(self.x0s, list) else part(self.x0s, i)
-
-    def whitened(self) -> list[Composite]:
-        """The problems in the variables in which their measurements treat all directions alike."""
-        return whitened_together(self.problems)
-
-    def into(self, solved: Sequence[Composite]) -> Tree:
-        """The starts in the variables that the problems are solved in."""
-        if all(new is old for new, old in zip(solved, self.problems, strict=True)):
-            return self.x
-        return stack([solved[i].sensing.into(part(self.x, i)) for i in range(self.count)])
 
 
 def _listed(problem: Any) -> list[Composite]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,11 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import NumpyMap
 from gnpolyak.solve.batch.given import Given
 from gnpolyak.solve.batch.lanes import Lanes, devices_of
-from gnpolyak.solve.batch.members import Leaves, part
+from gnpolyak.solve.batch.members import Leaves, part, stack
 from gnpolyak.solve.batch.rounds import Rounds
 from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.batch.together import Piece, Together
+from gnpolyak.solve.batch.whitening import Whitening
 from gnpolyak.solve.finish import proves
 from gnpolyak.solve.hosted import is_hosted
 from gnpolyak.solve.result import Result
@@ -38,86 +38,92 @@ _AHEAD = 2
 Done = Iterator[tuple[list[int], list[Result]]]
 
 
-@dataclass(frozen=True)
 class Batch:
-    """All members, and what they are solved as."""
+    """All members of a batch, and the way to their results."""
 
-    task: Task
-    given: Given
-    solved: list[Composite]
-    x: Tree
-    """The starts, stacked, in the variable that they are solved in."""
+    def __init__(self, task: Task, given: Given) -> None:
+        self.task, self.given = task, given
+        self._whitening = Whitening(given.problems) if task.method.assisted else None
 
     def results(self) -> Done:
         """Members and their results, some at a time."""
-        for who in self._of_one_structure():
-            yield from self._one_by_one(who) if self._is_hosted(who) else self._in_pieces(who)
+        return self._one_by_one() if self._is_hosted() else self._in_pieces()
 
-    def _of_one_structure(self) -> list[list[int]]:
-        """The members in groups: of the same problems some may have been whitened, and others not."""
-        if all(each is self.solved[0] for each in self.solved):
-            return [list(range(self.given.count))]
-        groups: dict[Any, list[int]] = {}
-        for i, each in enumerate(self.solved):
-            groups.setdefault(type(each.sensing), []).append(i)
-        return list(groups.values())
-
-    def _is_hosted(self, who: list[int]) -> bool:
+    def _is_hosted(self) -> bool:
         """Whether members are solved one after the other, in NumPy: few small problems, or models that run there."""
-        problem, x, task = self.solved[who[0]], part(self.x, who[0]), self.task
+        problem, x = self.given.problems[0], part(self.given.x, 0)
+        task = self.task.suited(problem, x)
         stages = task.method.stages(problem, task.rule, x)
         few = self.given.count < _WORTH_COMPILING and any(is_hosted(problem, *stage, x) for stage in stages)
         return few or isinstance(problem.map, NumpyMap)
 
-    def _one_by_one(self, who: list[int]) -> Done:
-        task, seconds = self.task, 0.0
-        for i in who:
-            x, solved = part(self.x, i), self.solved[i]
-            run = task.run(self.given.problems[i], solved, proves=proves(solved, task.rule, x), seconds=seconds)
+    def _one_by_one(self) -> Done:
+        seconds = 0.0
+        for i in range(self.given.count):
+            ((_, task, piece),) = self._settled([i])
+            x, solved = part(piece.x, 0), piece.solved[0]
+            run = task.run(piece.given[0], solved, proves=proves(solved, task.rule, x), seconds=seconds)
             res = solution(run, task.method, task.rule, x)
-            res = concluded(run, task.method, task.rule, res, task.polish, self.given.like(i))
+            res = concluded(run, task.method, task.rule, res, task.polish, piece.like[0])
             seconds = run.seconds
             yield [i], [res]
 
-    def _in_pieces(self, who: list[int]) -> Done:
-        """Those of one structure, by programs that are compiled once."""
-        leaves = Leaves([self.solved[i] for i in who])
-        lanes = Lanes(devices_of(leaves.shared))
-        width = _width(leaves.size, len(who), lanes)
-        size = width * int(np.clip(len(who) // (width * lanes.count), 1, _TILES))
-        pieces = [np.arange(i, min(i + size, len(who))) for i in range(0, len(who), size)]
+    def _in_pieces(self) -> Done:
+        """By programs that are compiled once."""
+        few, count = Leaves(self.given.problems[:2]), self.given.count
+        lanes = Lanes(devices_of(few.shared))
+        width = _width(few.size, count, lanes)
+        size = width * int(np.clip(count // (width * lanes.count), 1, _TILES))
 
-        def solve(places: np.ndarray) -> list[Result]:
+        def solve(who: Sequence[int]) -> dict[int, Result]:
+            results: dict[int, Result] = {}
             with lanes.one(self.task.dtype) as lane:
-                members = [who[place] for place in places]
-                rounds = Rounds(leaves.some(places), width, lane, self.task.stops, most_kept=_TILES)
-                return Together(self.task, self._piece(members), rounds).results()
+                for members, task, piece in self._settled(who):
+                    rounds = Rounds(Leaves(piece.solved), width, lane, task.stops, most_kept=_TILES)
+                    results.update(zip(members, Together(task, piece, rounds).results(), strict=True))
+            return results
 
-        for places, results in _ahead(pieces, solve, self.task, lanes.count):
-            yield [who[place] for place in places], results
+        pieces = [range(i, min(i + size, count)) for i in range(0, count, size)]
+        for results in _ahead(pieces, solve, self.task, lanes.count):
+            yield list(results), list(results.values())
 
-    def _piece(self, who: Sequence[int]) -> Piece:
-        given, places = self.given, np.asarray(who)
-        problems, solved = [given.problems[i] for i in who], [self.solved[i] for i in who]
-        return Piece(problems, solved, part(self.x, places), [given.like(i) for i in who])
+    def _settled(self, who: Sequence[int]) -> Iterator[tuple[list[int], Task, Piece]]:
+        """Some members in groups of one structure: of the same problems some may be whitened, and others not."""
+        given = [self.given.problems[i] for i in who]
+        solved = given if self._whitening is None else self._whitening.of(given)
+        groups: dict[Any, list[int]] = {}
+        for place, each in enumerate(solved):
+            groups.setdefault(type(each.sensing), []).append(place)
+        for places in groups.values():
+            members, some = [who[place] for place in places], [solved[place] for place in places]
+            problems, likes = [given[place] for place in places], [self.given.like(i) for i in members]
+            x = _into(some, problems, part(self.given.x, np.asarray(members)))
+            yield members, self.task.suited(some[0], part(x, 0)), Piece(problems, some, x, likes)
 
 
-def _ahead(pieces: list[np.ndarray], solve: Any, task: Task, count: int) -> Iterator[tuple[np.ndarray, list[Result]]]:
-    """Pieces with their results, in order; those that come next are worked on meanwhile."""
-    begun: deque[tuple[np.ndarray, Future[list[Result]]]] = deque()
+def _into(solved: Sequence[Composite], given: Sequence[Composite], x: Tree) -> Tree:
+    """The starts in the variables that the problems are solved in."""
+    if all(new is old for new, old in zip(solved, given, strict=True)):
+        return x
+    return stack([each.sensing.into(part(x, i)) for i, each in enumerate(solved)])
+
+
+def _ahead(
+    pieces: Sequence[Sequence[int]], solve: Callable[[Sequence[int]], dict[int, Result]], task: Task, count: int
+) -> Iterator[dict[int, Result]]:
+    """The results of pieces, in order; those that come next are worked on meanwhile."""
+    begun: deque[Future[dict[int, Result]]] = deque()
     with ThreadPoolExecutor(count) as pool:
         try:
             for piece in pieces:
-                begun.append((piece, pool.submit(solve, piece)))
+                begun.append(pool.submit(solve, piece))
                 if len(begun) > _AHEAD * count:
-                    first, future = begun.popleft()
-                    yield first, future.result()
+                    yield begun.popleft().result()
             while begun:
-                first, future = begun.popleft()
-                yield first, future.result()
+                yield begun.popleft().result()
         except BaseException:
             # Whatever it was, nobody will ask for the others.
-            task.stopped = True
+            task.stopped.set()
             raise
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
 
 
-@dataclass
+@dataclass(frozen=True)
 class Task:
     """What is the same for all members."""
 
@@ -29,14 +29,19 @@ class Task:
     to_user: Callable[[Tree], Tree]
     polish: bool
     dtype: np.dtype
-    stopped: bool = False
+    stopped: threading.Event = field(default_factory=threading.Event)
     """Whether a callback has asked for an end, or something else has ended it."""
+
+    def suited(self, problem: Composite, x: Tree) -> Self:
+        """With what the method and the rule leave open decided, for problems of one structure."""
+        method = self.method.suited(problem, x)
+        return replace(self, method=method, rule=self.rule.suited(method.breadth))
 
     def stops(self, seconds: float) -> Status:
         """The reason to end that only the host can see, if there is one."""
         if self.interrupted.is_set():
             return Status.INTERRUPTED
-        if self.stopped:
+        if self.stopped.is_set():
             return Status.STOPPED_BY_CALLBACK
         return Status.TIME_LIMIT if seconds >= self.limits.seconds else Status.RUNNING
 
@@ -48,4 +53,4 @@ class Task:
         def stop(res: Result) -> None:
             raise StopIteration
 
-        return [stop] if self.stopped else []
+        return [stop] if self.stopped.is_set() else []

@@ -36,9 +36,11 @@ def test_a_thousand_small_problems(capsys):
         ratios.append((time.perf_counter() - begin) / 100 / batch)
     with capsys.disabled():
         print(f"\na loop of minimize takes {np.median(ratios):.1f} times as long ({min(ratios):.1f}–{max(ratios):.1f})")
-    assert np.median(ratios) > 3
+    # On two quiet cores about twice as many; the suite is compiled without optimisation, and may share them.
+    assert np.median(ratios) > 5
     for each, other in zip(together, alone, strict=False):
         assert each.status is other.status
+        np.testing.assert_array_equal(each.outliers, other.outliers)
         np.testing.assert_allclose(each.x, other.x, atol=1e-9)
     assert all(res.success for res in together)
 
@@ -60,10 +62,9 @@ assert len(jax.devices()) == 2
 instances = [gnp.instances.tensor_sensing(d=6, r=1, m=60, p_fail=0.1, seed=seed) for seed in range(40)]
 problems, x0s = [each.problem for each in instances], np.stack([each.x0 for each in instances])
 used = set()
-from gnpolyak.solve.batch import programs
 from gnpolyak.solve.batch.rounds import Rounds
-original = Rounds._on
-Rounds._on = lambda self, device: used.add(device.id) or original(self, device)
+original = Rounds._members
+Rounds._members = lambda self, places: used.add(self.lane.device.id) or original(self, places)
 results = gnp.minimize_batch(problems, x0s, "graduated")
 shared = gnp.minimize_batch(problems[0], np.repeat(x0s[:1], 40, axis=0), "graduated")
 assert used == {0, 1}, used

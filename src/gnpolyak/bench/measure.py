@@ -16,11 +16,13 @@ import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.numbers import counted
-from gnpolyak.bench import curves, latency, peers, zoo
+from gnpolyak.bench import batches, curves, latency, peers, zoo
 from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.peers import SkipError
 from gnpolyak.bench.rows import OURS, Row, timing
 from gnpolyak.bench.specs import (
+    Batch,
+    Batches,
     Contest,
     Fits,
     Growth,
@@ -49,6 +51,8 @@ def run(spec: Spec) -> list[Row]:
     raise TypeError(f"no measurement for {type(spec).__name__}")
 
 
+run.register(Batch, batches.against_a_loop)
+run.register(Batches, batches.memory)
 run.register(Contest, zoo.contest)
 run.register(Fits, curves.accuracy)
 run.register(Lambdas, latency.memory)

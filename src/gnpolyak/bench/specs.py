@@ -138,7 +138,28 @@ class Lambdas:
     count: int
 
 
-Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Fits | Latency | Lambdas
+@dataclass(frozen=True)
+class Batch(Timed):
+    """Many small problems as a batch, against a loop over some of them."""
+
+    d: int
+    r: int
+    count: int
+    alone: int
+
+
+@dataclass(frozen=True)
+class Batches:
+    """How the memory of a process grows with the batches that it has solved."""
+
+    d: int
+    r: int
+    count: int
+    batches: int
+
+
+Measured = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Fits
+Spec = Measured | Latency | Lambdas | Batch | Batches
 
 LARGE = Size(d=1000)
 MEDIUM = Size(d=100)
@@ -209,4 +230,5 @@ SUITES: dict[str, tuple[Spec, ...]] = {
     ),
     "fit": tuple(Fits(curve, seeds=100) for curve in _CURVES),
     "latency": (Latency(rounds=7), Lambdas(count=1000)),
+    "batch": (Batch(d=20, r=2, count=1000, alone=50, rounds=9), Batches(d=20, r=2, count=64, batches=100)),
 }

@@ -30,7 +30,7 @@ def against_a_loop(spec: Batch) -> list[Row]:
             gnp.minimize(problem, x0)
 
     found = interleaved({TOGETHER: _each(batch, spec.count), ALONE: _each(loop, spec.alone)}, spec.rounds)
-    case = f"{spec.count:,} problems, d={spec.d} r={spec.r} m={len(problems[0].penalty.b)}"
+    case = f"{spec.count:,} problems, d={spec.d} r={spec.r} m={problems[0].shape(x0s[0]).size}"
     base = (TOGETHER, found[TOGETHER])
     return [timing(MEASURE, case, name, sample, base, _cores()) for name, sample in found.items()]
 

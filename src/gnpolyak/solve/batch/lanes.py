@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from gnpolyak.base.settings import tracing_in
+from gnpolyak.problem.composite import Composite
 
 
 @dataclass
@@ -22,17 +23,28 @@ class Lane:
     device: Any
     """None for the default one."""
     seconds: float = 0.0
+    _placed: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+
+    def placed(self, leaf: Any) -> Any:
+        """An array that all members share, on the device; put there once."""
+        if id(leaf) not in self._placed:
+            # With the array itself, so that its id stays its own.
+            self._placed[id(leaf)] = leaf, jax.device_put(leaf, self.device, may_alias=True)
+        return self._placed[id(leaf)][1]
 
 
 class Lanes:
     """Lanes, of which each is used by one thread at a time."""
 
-    def __init__(self, devices: Sequence[Any]) -> None:
+    def __init__(self, problem: Composite) -> None:
+        devices = jax.local_devices()
         self.on_cpu = devices[0].platform == "cpu"
-        self.count = max(len(devices), _cores() if self.on_cpu else 1)
+        # Programs of several devices wait for each other there: begun by two threads they might wait for ever.
+        alone = _is_spread(problem)
+        self.count = 1 if alone else max(len(devices), _cores() if self.on_cpu else 1)
         self._free: SimpleQueue[Lane] = SimpleQueue()
         for number in range(self.count):
-            self._free.put(Lane(devices[number % len(devices)] if len(devices) > 1 else None))
+            self._free.put(Lane(None if alone or len(devices) == 1 else devices[number % len(devices)]))
 
     @contextmanager
     def one(self, dtype: np.dtype) -> Iterator[Lane]:
@@ -46,10 +58,10 @@ class Lanes:
             self._free.put(lane)
 
 
-def devices_of(tree: Any) -> list[Any]:
-    """The devices that members are dealt out to: all of this process, unless arrays were placed by the user."""
-    placed = {device for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array) for device in leaf.devices()}
-    return jax.local_devices() if len(placed) <= 1 else sorted(placed, key=lambda device: device.id)[:1]
+def _is_spread(problem: Composite) -> bool:
+    """Whether one member's arrays are on several devices."""
+    placed = {device for leaf in jax.tree.leaves(problem) if isinstance(leaf, jax.Array) for device in leaf.devices()}
+    return len(placed) > 1 or problem.sensing.spread is not None
 
 
 def _cores() -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -53,20 +52,9 @@ class Leaves:
         """The bytes of one member's own."""
         return sum(column[0].nbytes for column in self._own)
 
-    @property
-    def shared(self) -> tuple[Any, ...]:
-        """The arrays that are the same for all members."""
-        return self._shared
-
-    def some(self, places: Sequence[int] | np.ndarray) -> Self:
-        """Those of some of the problems."""
-        few = copy(self)
-        few._own = [[column[place] for place in places] for column in self._own]
-        return few
-
-    def members(self, places: Sequence[int] | np.ndarray, device: Any = None) -> Members:
-        """Some of the problems on a device, or on the default one."""
-        shared = self._shared if device is None else jax.device_put(self._shared, device)
+    def members(self, places: Sequence[int] | np.ndarray, put: Callable[[Any], Any] = lambda leaf: leaf) -> Members:
+        """Some of the problems, on the device that is the default one; `put` puts there what all of them share."""
+        shared = tuple(put(leaf) for leaf in self._shared)
         return Members(tuple(_rows(column, places) for column in self._own), shared, self._is_own, self._structure)
 
 

@@ -170,7 +170,7 @@ class Rounds:
         if key not in self._kept:
             if len(self._kept) > self.most_kept:
                 self._kept.popitem()
-            self._kept[key] = self.leaves.members(places, self.lane.device)
+            self._kept[key] = self.leaves.members(places, self.lane.placed)
         return self._kept[key]
 
 

@@ -13,7 +13,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import NumpyMap
 from gnpolyak.solve.batch.given import Given
-from gnpolyak.solve.batch.lanes import Lanes, devices_of
+from gnpolyak.solve.batch.lanes import Lanes
 from gnpolyak.solve.batch.members import Leaves, part, stack
 from gnpolyak.solve.batch.rounds import Rounds
 from gnpolyak.solve.batch.task import Task
@@ -71,7 +71,7 @@ class Batch:
     def _in_pieces(self) -> Done:
         """By programs that are compiled once."""
         few, count = Leaves(self.given.problems[:2]), self.given.count
-        lanes = Lanes(devices_of(few.shared))
+        lanes = Lanes(self.given.problems[0])
         width = _width(few.size, count, lanes)
         size = width * int(np.clip(count // (width * lanes.count), 1, _TILES))
 

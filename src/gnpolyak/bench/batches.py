@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 import gnpolyak as gnp
-from gnpolyak.bench.clock import interleaved, timed
+from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.rows import Row, timing
 from gnpolyak.bench.specs import Batch, Batches
 
 MEASURE = "a problem of a batch, after compilation"
+CPU = "processor time of a problem of a batch, on all cores"
 MEMORY = "memory after many batches"
 TOGETHER, ALONE = "minimize_batch", "a loop of minimize"
 
@@ -29,10 +31,11 @@ def against_a_loop(spec: Batch) -> list[Row]:
         for problem, x0 in zip(problems[: spec.alone], x0s[: spec.alone], strict=True):
             gnp.minimize(problem, x0)
 
-    found = interleaved({TOGETHER: _each(batch, spec.count), ALONE: _each(loop, spec.alone)}, spec.rounds)
+    contestants = {TOGETHER: _Each(batch, spec.count), ALONE: _Each(loop, spec.alone)}
+    found = interleaved(contestants, spec.rounds)
+    spent = {name: Sample(np.array(each.spent[1:])) for name, each in contestants.items()}
     case = f"{spec.count:,} problems, d={spec.d} r={spec.r} m={problems[0].shape(x0s[0]).size}"
-    base = (TOGETHER, found[TOGETHER])
-    return [timing(MEASURE, case, name, sample, base, _cores()) for name, sample in found.items()]
+    return _rows(MEASURE, case, found, _load()) + _rows(CPU, case, spent)
 
 
 def memory(spec: Batches) -> list[Row]:
@@ -52,13 +55,26 @@ def _problems(d: int, r: int, count: int) -> tuple[list[gnp.Composite], np.ndarr
     return [each.problem for each in cases], np.stack([each.x0 for each in cases])
 
 
-def _each(work: Callable[[], None], count: int) -> Callable[[], float]:
-    """Seconds a problem."""
-    measure = timed(work)
-    return lambda: measure() / count
+class _Each:
+    """A contestant that reports its seconds a problem, and keeps what it took of the processor."""
+
+    def __init__(self, work: Callable[[], None], count: int) -> None:
+        self.spent: list[float] = []
+        self._measure, self._count = timed(work), count
+
+    def __call__(self) -> float:
+        began = time.process_time()
+        seconds = self._measure()
+        self.spent.append((time.process_time() - began) / self._count)
+        return seconds / self._count
 
 
-def _cores() -> str:
+def _rows(measure: str, case: str, found: dict[str, Sample], note: str = "") -> list[Row]:
+    base = (TOGETHER, found[TOGETHER])
+    return [timing(measure, case, name, sample, base, note) for name, sample in found.items()]
+
+
+def _load() -> str:
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else np.nan
     return f"load {busy:.1f} on {os.cpu_count()} cores"
 

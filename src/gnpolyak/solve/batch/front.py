@@ -76,9 +76,9 @@ def minimize_batch(
     Returns
     -------
     list of Result
-        One for each member, in order; ``res.seconds`` is the clock of the whole batch. After Ctrl-C, or a callback's
-        StopIteration, those that were not done have their best points so far and a status that says so; Ctrl-C twice
-        raises.
+        One for each member, in order; ``res.seconds`` is the clock of the batch when it was done. After Ctrl-C, or a
+        callback's StopIteration, those that were not done have their best points so far and a status that says so;
+        Ctrl-C twice raises.
 
     Raises
     ------

@@ -27,6 +27,7 @@ INSIDE = {
         {"penalties", "maps"},
         {"sensing"},
         {"oracles"},
+        {"streams"},
         {"composite"},
         {"formed", "sharding"},
     ],
@@ -114,7 +115,7 @@ def test_every_part_of_the_mathematics_has_a_layer(folder):
 def test_there_is_one_loop_over_iterates():
     """`step` is called by what runs the loop's chunks, compiled or on the host; the conformance suite takes one."""
     callers = [path for path in modules() if re.search(r"= step\(", path.read_text()) and path.name != "iteration.py"]
-    assert {path.name for path in callers if "testing" not in path.parts} == {"chunks.py", "hosted.py"}
+    assert {path.name for path in callers if "testing" not in path.parts} == {"chunks.py", "hosted.py", "streaming.py"}
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "examples"])

@@ -6,6 +6,7 @@ from types import ModuleType as _ModuleType
 from gnpolyak import diagnostics, instances, starts, testing
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.hosts import local_rows
+from gnpolyak.base.streams.generated import GeneratedRows
 from gnpolyak.base.version import __version__
 from gnpolyak.fit.curve_fit import curve_fit
 from gnpolyak.fit.named import Parameter, fit
@@ -74,6 +75,7 @@ __all__ = [
     "Fit",
     "FitWarning",
     "FourierSensing",
+    "GeneratedRows",
     "Graduated",
     "Hadamard",
     "HadamardSensing",

@@ -14,7 +14,9 @@ from jax import Array
 from gnpolyak.base import failures, trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.shapes import checked_once, shapes_of
+from gnpolyak.base.streams.rows import is_streamed, outlined
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem import streams
 from gnpolyak.problem.box import Box
 from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.maps import AutodiffMap, Held, Map
@@ -58,6 +60,8 @@ class Composite(eqx.Module):
 
     def evaluate(self, x: Tree) -> Point:
         """One oracle call: f(x) and g = Jᵀ(Aᵀv) for one v ∈ ∂h(A(c(x)))."""
+        if self.streamed:
+            return Point(x, *streams.evaluate(self, x))
         kernel = self.kernel(x)
         if kernel is not None:
             return Point(x, *kernel.evaluate(self.map, self.sensing, self.penalty, x))
@@ -71,6 +75,8 @@ class Composite(eqx.Module):
 
     def measured(self, x: Tree) -> tuple[Array, Any]:
         """The measurements, and what of them `linearised` can use at the same x: a pytree."""
+        if self.streamed:
+            return streams.measured(self, x)
         kernel = self.kernel(x)
         if kernel is not None:
             return kernel.measure(self.map, self.sensing, self.penalty, x)
@@ -82,14 +88,25 @@ class Composite(eqx.Module):
         Where the penalty reads a smooth function of the measurements, that is part of A. Where it weighs its data the
         products are those with the weighted rows, of which its residuals are made.
         """
+        return self.actions(x, kept).rows(self.penalty.rows)
+
+    def actions(self, x: Tree, kept: Any = None) -> Products:
+        """The same products, of measurements without weights."""
+        if self.streamed:
+            return streams.actions(self, x, kept)
         kernel = self.kernel(x)
         if kernel is not None:
-            return kernel.linearised(self.map, self.sensing, self.penalty, x, kept).rows(self.penalty.rows)
-        return linearised(self.map, self.sensing, x, self.penalty.reading).rows(self.penalty.rows)
+            return kernel.linearised(self.map, self.sensing, self.penalty, x, kept)
+        return linearised(self.map, self.sensing, x, self.penalty.reading)
+
+    @property
+    def streamed(self) -> bool:
+        """Whether rows of its measurements are read block by block, and not in memory."""
+        return is_streamed(self.sensing)
 
     def shape(self, x: Tree) -> jax.ShapeDtypeStruct:
         """What the measurements at x are, without computing them; traced once for all x of a shape."""
-        return shapes_of(_measurements, self, x)
+        return shapes_of(_measurements, outlined(self), x)
 
     def changes(self, x: Tree) -> Array:
         """A function of x whose derivative is that of the residuals, but for their sign: AJ, or its weighted rows."""

@@ -112,10 +112,10 @@ def in_metric(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
     them inwards.
     """
     free = None if problem.box is None else jax.tree.map(jnp.logical_not, problem.box.active(x))
-    compiled = _in_metric.lower(problem, x, tol, budget, free).compile()
+    search = _in_metric if problem.streamed else _in_metric.lower(problem, x, tol, budget, free).compile()
     began, made = time.perf_counter(), 0
     for _ in range(MOST_FREED):
-        of, v, *figures, products, inwards = compiled(problem, x, tol, budget - made, free)
+        of, v, *figures, products, inwards = search(problem, x, tol, budget - made, free)
         made += int(products)
         if free is None or bool(trees.equal(inwards, free)) or budget - made < LEAST:
             break
@@ -138,10 +138,10 @@ def search(
 def _searched(
     problem: Composite, x: Tree, tol: Array | float, budget: Array | int, free: Tree | None
 ) -> tuple[Data, Array, Array, Array, Array, Array, Tree]:
-    z = problem.measure(x)
+    z, kept = problem.measured(x)
     r, value = problem.penalty.residuals(z).ravel(), problem.penalty.value(z)
     of = split(r, value, data(problem, x), problem.penalty.tilt, tol)
-    every = problem.linearised(x)
+    every = problem.linearised(x, kept)
     products, precondition = every if free is None else every.over(free), over(free, problem.map.preconditioner(x))
     fixed = jnp.where(of.zero, 0.0, jnp.sign(of.r))
     most = _IN_METRIC if problem.map.has(GRAM_PINV) else _WITHOUT

@@ -15,6 +15,8 @@ import numpy as np
 from gnpolyak.base.environment import versions
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.hosts import ALONE, Peers
+from gnpolyak.base.streams import Streamed
+from gnpolyak.base.streams.rows import outlined
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import NumpyMap
@@ -71,13 +73,15 @@ def _program(problem: Composite, x: Tree) -> str:
         z, pullback = problem.sensing.measure(problem.map, x)
         return z, problem.penalty.value(z), pullback(problem.penalty.subgradient(z))
 
-    return _ADDRESS.sub("", str(jax.make_jaxpr(computed)(problem, x).jaxpr))
+    return _ADDRESS.sub("", str(jax.make_jaxpr(computed)(outlined(problem), x).jaxpr))
 
 
 def _numbers(tree: Any) -> list[Any]:
     parts: list[Any] = []
-    for leaf in jax.tree.leaves(tree, is_leaf=lambda node: isinstance(node, NumpyMap)):
-        parts += _of_host(leaf.host) if isinstance(leaf, NumpyMap) else _of_array(leaf)
+    for leaf in jax.tree.leaves(tree, is_leaf=lambda node: isinstance(node, (NumpyMap, Streamed))):
+        # Of rows that are streamed a sample will do: the value at the start, which must agree too, is made of all.
+        streamed = leaf.source.sample() if isinstance(leaf, Streamed) else None
+        parts += streamed or (_of_host(leaf.host) if isinstance(leaf, NumpyMap) else _of_array(leaf))
     return parts
 
 

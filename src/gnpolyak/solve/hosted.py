@@ -43,10 +43,10 @@ class Hosted:
         state = trees.on_host(state)
         last = int(state.calls) + length
         with np.errstate(all="ignore"):
-            while _goes_on(method, state, last):
+            while goes_on(method, state, last):
                 before = state
                 state, info = step(self._problem, method, target, before)
-                rows += _rows(before, state, info)
+                rows += rows_of(before, state, info)
         return state, np.array(rows, np.float64).reshape(-1, 4).T, time.perf_counter() - began
 
     @property
@@ -64,12 +64,13 @@ def is_hosted(problem: Composite, method: Method, target: Target, x: Tree) -> bo
     )
 
 
-def _goes_on(method: Method, state: State, last: int) -> bool:
+def goes_on(method: Method, state: State, last: int) -> bool:
+    """Whether there is room for another step before the call `last`."""
     enough = state.limit - state.calls >= method.least_calls
     return bool(state.status == Status.RUNNING and state.calls < last and enough)
 
 
-def _rows(before: State, state: State, info: Any) -> list[list[float]]:
+def rows_of(before: State, state: State, info: Any) -> list[list[float]]:
     """One for each call; the products that led to a point have the value before."""
     made = int(state.calls) - int(before.calls)
     rest = [float(before.point.value), float(before.best.value), float(info.step), float(info.inner_iterations)]

@@ -21,6 +21,7 @@ from gnpolyak.solve.course import Course, Mark, Proof, Record, Stage, another, f
 from gnpolyak.solve.dual import LEAST
 from gnpolyak.solve.hosted import Hosted, is_hosted
 from gnpolyak.solve.result import History, Result
+from gnpolyak.solve.streaming import Streaming
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
@@ -77,6 +78,7 @@ class Run:
     peers: Peers = ALONE
     """The processes that solve it together: all of them take the same steps, by the clock of the first."""
     _hosted: Hosted | None = None
+    _best: Result | None = None
 
     def through(self, stages: Sequence[tuple[Method, Target]], x: Tree) -> Result:
         """Run the stages one after the other, each from the best point so far, and return the last one's result."""
@@ -85,7 +87,7 @@ class Run:
         for place, (method, target) in enumerate(stages):
             state, status = self._stage(method, target, x, first_gap)
             res = self.result(method, target, state, status)
-            res = before = res if before is None else no_worse(res, before)
+            res = before = self._noted(res if before is None else no_worse(res, before))
             x, first_gap = res.state.best.x, state.first_gap
             # A rule for an unknown optimum may be wrong about having reached it; whoever comes next will see.
             reached = status is Status.TARGET_REACHED
@@ -94,6 +96,18 @@ class Run:
                 break
         self.method = method
         return res
+
+    def _noted(self, res: Result) -> Result:
+        """The result, of which the best so far is kept for whoever wants the solve to end during a pass."""
+        if self._best is None or is_lower(res.value, self._best.value):
+            self._best = res
+        return res
+
+    def given_up(self) -> Result:
+        """The best so far; where there is none, Ctrl-C is what it always is."""
+        if self._best is None:
+            raise KeyboardInterrupt
+        return self.so_far(replace(self._best, status=Status.INTERRUPTED))
 
     @property
     def room(self) -> bool:
@@ -185,8 +199,11 @@ class Run:
         self.course.keep(self.rows)
         return found
 
-    def _runner(self, method: Method, target: Target, x: Tree) -> Chunks | Hosted:
+    def _runner(self, method: Method, target: Target, x: Tree) -> Chunks | Hosted | Streaming:
         """What runs the steps of a stage."""
+        if self.problem.streamed:
+            left = self.limits.seconds - self.seconds
+            return Streaming(self.problem, lambda spent: self.interrupted.is_set() or spent >= left)
         return self.hosted(x) if is_hosted(self.problem, method, target, x) else Chunks(self.problem)
 
     def hosted(self, x: Tree) -> Hosted:

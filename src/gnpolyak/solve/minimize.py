@@ -34,8 +34,9 @@ from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.resuming import Asked, course_of, taken_up, with_past
 from gnpolyak.solve.starting import goes_by_factors, start
+from gnpolyak.solve.streaming import compiling, to_the_end
 from gnpolyak.solve.together import current, together
-from gnpolyak.solve.ways import better, concluded, solution
+from gnpolyak.solve.ways import better, delivered, ended, solution
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.named import as_method
@@ -184,16 +185,24 @@ def minimize(
     explaining, stopping = explained(given, x), interruptible(terminable=file is not None)
     with arrays.computing_in(dtype, compiled=False), explaining, shown as report, stopping as interrupted:
         observers: list[Callable[[Result], Any]] = [joint.note] if peers.count > 1 else []
-        observers += [observer for observer in (foreign.shown_like(x0, callback), report) if observer is not None]
+        seen = foreign.shown_like(x0, callback)
+        observers += [compiling(observer) for observer in (seen, report) if observer is not None]
         rule = rule.suited(chosen.breadth)
         proved = proves(solved, rule, x)
         run = Run(solved, given, convert, limits, interrupted, observers, proves=proved, course=course, peers=peers)
         with course.kept(run.rows):
-            res = _walked(run, chosen, rule, x, rank) if walks else solution(run, chosen, rule, x)
-            if grows:
-                res = grown(run, res, lambda x: solution(run, chosen, rule, x))
-            res = concluded(run, chosen, rule, res, polish, x0)
-        return with_past(res, asked, x0, course)
+            res = to_the_end(run, lambda: _whole(run, chosen, rule, x, rank, walks=walks, grows=grows, polish=polish))
+        return with_past(delivered(res, chosen, x0), asked, x0, course)
+
+
+def _whole(
+    run: Run, method: Method, rule: Target, x: Tree, rank: Any, *, walks: bool, grows: bool, polish: bool
+) -> Result:
+    """All that is done from the start x on."""
+    res = _walked(run, method, rule, x, rank) if walks else solution(run, method, rule, x)
+    if grows:
+        res = grown(run, res, lambda x: solution(run, method, rule, x))
+    return ended(run, method, rule, res, polish)
 
 
 def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: Any) -> Result:

@@ -35,13 +35,15 @@ def better(run: Run, again: Result, res: Result) -> Result:
     return run.so_far(again if again.success or is_lower(again.value, res.value) else res)
 
 
-def concluded(
-    run: Run, method: Method, rule: Target, res: Result, polish: bool, x0: Tree, seen: Seen | None = None
-) -> Result:
-    """The result as the user gets it, with x like his x0."""
+def ended(run: Run, method: Method, rule: Target, res: Result, polish: bool, seen: Seen | None = None) -> Result:
+    """The result with what follows a solve."""
     if method.assisted and not polish:
         res = least_value(run, rule, res)
-    res = finish(run, rule, res, polish, seen)
+    return finish(run, rule, res, polish, seen)
+
+
+def delivered(res: Result, method: Method, x0: Tree) -> Result:
+    """The result as the user gets it, with x like his x0."""
     return replace(res, x=foreign.like(x0, res.x), method=named(method, res.method))
 
 

@@ -81,15 +81,19 @@ def forms_jacobian(problem: Composite | Formed, x: Tree) -> bool:
     if not problem.map.has(GRAM_PINV):
         return is_small(problem, x)
     quick = problem.box is not None and trees.size(x) ** 2 * problem.shape(x).size <= _QUICK
-    return quick and problem.sensing.spread is None
+    return quick and _at_hand(problem)
 
 
 def is_small(problem: Composite, x: Tree) -> bool:
-    """Whether AJ is small enough to be formed and factorised, and on one device."""
+    """Whether AJ is small enough to be formed and factorised, and its rows are in memory and on one device."""
     size = trees.size(x)
-    if problem.sensing.spread is not None:
+    if not _at_hand(problem):
         return False
     return size <= LARGEST_DENSE_VARIABLE and size * problem.shape(x).size <= LARGEST_DENSE_JACOBIAN
+
+
+def _at_hand(problem: Composite) -> bool:
+    return problem.sensing.spread is None and not problem.streamed
 
 
 def jacobian(problem: Composite | Formed, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:

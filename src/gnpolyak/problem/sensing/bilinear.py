@@ -11,6 +11,7 @@ from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.streams import together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BILINEAR_FORMS, Capability
 from gnpolyak.problem.maps import LowRank, Map
@@ -27,9 +28,9 @@ class BilinearSensing(Sensing):
 
     Parameters
     ----------
-    p : array_like
-        Matrix of shape (m, d₁), one measurement vector a row.
-    q : array_like
+    p : array_like, numpy.memmap or GeneratedRows
+        Matrix of shape (m, d₁), one measurement vector a row. As for `PowerSensing` it may be in a file.
+    q : array_like, numpy.memmap or GeneratedRows
         Matrix of shape (m, d₂).
     storage : dtype, optional
         As for `PowerSensing`: keep the rows in this dtype whatever the arithmetic is done in.
@@ -42,7 +43,7 @@ class BilinearSensing(Sensing):
 
     def __init__(self, p: Any, q: Any, storage: Any = None) -> None:
         self.storage = None if storage is None else floating(storage)
-        self.p, self.q = (self._stored(arrays.as_real_array(rows, name)) for rows, name in ((p, "p"), (q, "q")))
+        self.p, self.q = (stored(rows, self.storage) for rows in together({"p": p, "q": q}, real=True))
         if (
             self.p.ndim != 2
             or self.q.ndim != 2
@@ -55,9 +56,6 @@ class BilinearSensing(Sensing):
                 missing="as many rows in both, at least one",
                 advice="give one row of p and one row of q to each measurement",
             )
-
-    def _stored(self, rows: Array) -> Array:
-        return stored(rows, self.storage)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:

@@ -14,6 +14,7 @@ from jax import Array
 from gnpolyak.base import arrays, failures, tracing, trees
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.streams import Streamed, together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Hermitian, LowRank, Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
@@ -88,7 +89,7 @@ class LinearSensing(Sensing):
         One of
 
         - an array of shape (m, size of the image) or (m, *shape of the image), a row for each measurement, which meets
-          the image in the order of ``numpy.ravel``;
+          the image in the order of ``numpy.ravel``; as for `PowerSensing` it may be in a file, or a `GeneratedRows`;
         - a matrix of ``scipy.sparse`` of shape (m, size of the image), of which only the entries are stored;
         - ``(forward, adjoint)``, functions that JAX can trace: from an image to its measurements, and from numbers like
           these to an array like the image. The two must be adjoint, ⟨forward(M), v⟩ = ⟨M, adjoint(v)⟩ for all M and v:
@@ -203,7 +204,7 @@ def _operator(given: Any) -> tuple[Matrix | Sparse | Pair, tuple[int, ...] | Non
             missing="the adjoint",
             advice="pass (forward, lambda v: jax.linear_transpose(forward, image)(v)[0])",
         )
-    rows = arrays.as_array(given, "A")
+    (rows,) = together({"A": given})
     if rows.ndim < 2 or 0 in rows.shape:
         raise InputError(
             given=f"A of shape {rows.shape}",
@@ -211,7 +212,8 @@ def _operator(given: Any) -> tuple[Matrix | Sparse | Pair, tuple[int, ...] | Non
             missing="an axis for the measurements before those of the image, none of them empty",
             advice="pass A[None] for a single measurement",
         )
-    return Matrix(rows.reshape(rows.shape[0], -1)), rows.shape[1:]
+    flat: Any = rows.flat() if isinstance(rows, Streamed) else rows.reshape(rows.shape[0], -1)
+    return Matrix(flat), rows.shape[1:]
 
 
 def _sparse(given: Any) -> tuple[Sparse, tuple[int, ...]]:

@@ -13,6 +13,7 @@ from jax import Array
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.measurements import Layout
+from gnpolyak.base.streams import Streamed, together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import POWER_FORMS, Capability
 from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
@@ -32,8 +33,9 @@ class PowerSensing(Sensing):
 
     Parameters
     ----------
-    p : array_like
-        Matrix of shape (m, d), one measurement vector a row; complex ones only for a complex variable.
+    p : array_like, numpy.memmap or GeneratedRows
+        Matrix of shape (m, d), one measurement vector a row; complex ones only for a complex variable. A memory-mapped
+        file stays on the disk, and is read block by block in every pass: see `GeneratedRows` for rows that are nowhere.
     q : array_like, optional
         A second matrix of the same shape; without it the measurements are not centred.
     storage : dtype, optional
@@ -52,8 +54,7 @@ class PowerSensing(Sensing):
 
     def __init__(self, p: Any, q: Any | None = None, storage: Any = None) -> None:
         self.storage = None if storage is None else floating(storage)
-        self.p = self._stored(arrays.as_array(p, "p"))
-        self.q = None if q is None else self._stored(arrays.as_array(q, "q"))
+        self.p, self.q = (stored(rows, self.storage) for rows in together({"p": p, "q": q}))
         if self.p.ndim != 2 or 0 in self.p.shape or (self.q is not None and self.p.shape != self.q.shape):
             raise InputError(
                 given=f"p of shape {self.p.shape}" + ("" if self.q is None else f" and q of shape {self.q.shape}"),
@@ -61,9 +62,6 @@ class PowerSensing(Sensing):
                 missing="equal two-dimensional shapes, not empty",
                 advice="give one row of p, and one row of q if there is a q, to each measurement",
             )
-
-    def _stored(self, rows: Array) -> Array:
-        return stored(rows, self.storage)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
@@ -184,10 +182,19 @@ def floating(storage: Any) -> np.dtype:
     return dtype
 
 
-def stored(rows: Array, storage: np.dtype | None) -> Array:
+def stored(rows: Any, storage: np.dtype | None) -> Any:
     """The rows in the dtype that they are to be kept in."""
-    if storage is None:
+    if storage is None or rows is None:
         return rows
+    if isinstance(rows, Streamed):
+        if rows.dtype == storage:
+            return rows
+        raise InputError(
+            given=f"storage={storage} for {rows.name}, rows that are streamed",
+            needed="the type that they are stored in",
+            missing=f"it: that is {rows.dtype}, and rows are read as they are",
+            advice="leave storage out",
+        )
     kept = arrays.cast(rows, storage)
     if not arrays.is_traced(kept) and not np.all(np.isfinite(np.asarray(kept))):
         raise InputError(

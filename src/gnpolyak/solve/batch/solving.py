@@ -22,7 +22,7 @@ from gnpolyak.solve.batch.whitening import Whitening
 from gnpolyak.solve.finish import proves
 from gnpolyak.solve.hosted import is_hosted
 from gnpolyak.solve.result import Result
-from gnpolyak.solve.ways import concluded, solution
+from gnpolyak.solve.ways import delivered, ended, solution
 
 # Small problems take some ten milliseconds each on the host, and some seconds to compile a batch for.
 _WORTH_COMPILING = 100
@@ -64,7 +64,7 @@ class Batch:
             x, solved = part(piece.x, 0), piece.solved[0]
             run = task.run(piece.given[0], solved, proves=proves(solved, task.rule, x), seconds=seconds)
             res = solution(run, task.method, task.rule, x)
-            res = concluded(run, task.method, task.rule, res, task.polish, piece.like[0])
+            res = delivered(ended(run, task.method, task.rule, res, task.polish), task.method, piece.like[0])
             seconds = run.seconds
             yield [i], [res]
 

@@ -24,7 +24,7 @@ from gnpolyak.solve.finish import CLAIMS, certified, typical_of_each
 from gnpolyak.solve.loop import FINAL, is_lost, noted, rule_of
 from gnpolyak.solve.outliers import corrupted_of_each, places
 from gnpolyak.solve.result import History, Result
-from gnpolyak.solve.ways import concluded, named, otherwise
+from gnpolyak.solve.ways import delivered, ended, named, otherwise
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
@@ -230,7 +230,8 @@ class Together:
         seen = None if r is None or self.b is None else (res.x, r[i], self.b[i])
         res = certified(run, task.rule, res, found=certificate)
         res = otherwise(run, task.method, task.rule, part(piece.x, i), res)
-        res = concluded(run, task.method, task.rule, res, task.polish, piece.like[i], seen)
+        res = ended(run, task.method, task.rule, res, task.polish, seen)
+        res = delivered(res, task.method, piece.like[i])
         # What a member did alone is the batch's time too.
         lane.seconds = max(lane.seconds, run.seconds)
         return res

@@ -100,13 +100,18 @@ def evaluate(problem: Any, x: Tree) -> tuple[Array, Tree]:
     penalty = problem.penalty
     if type(penalty).block is Penalty.block or penalty.rows is not None:
         z = measured(problem, x)[0]
-        return penalty.value(z), summed(problem, _pulled, np.asarray(penalty.subgradient(z)), x)
+        return penalty.value(z), pulled(problem, x, penalty.subgradient(z))
     value, g = np.zeros(()), None
     for block in blocks(problem):
         part, slope = compiled(_evaluated, replace(block.part, penalty=penalty.block(block.start, block.stop)), x)
         block.require_finite(part)
         value, g = value + np.asarray(part), _plus(g, slope)
     return jnp.asarray(value, part.dtype), g
+
+
+def pulled(problem: Any, x: Tree, v: Array) -> Tree:
+    """Jᵀ(Aᵀv), in one pass."""
+    return summed(problem, _pulled, np.asarray(v), x)
 
 
 def measured(problem: Any, x: Tree) -> tuple[Array, Any]:

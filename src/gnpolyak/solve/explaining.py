@@ -9,6 +9,7 @@ import jax
 
 from gnpolyak.base import failures
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.streams.rows import outlined
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.composite import Composite
@@ -40,7 +41,7 @@ def _refusal(problem: Composite, x: Tree) -> Exception | None:
     """What JAX says to the derivatives that a solve takes, backwards and forwards; None where it takes both."""
     try:
         # A custom_vjp is refused as late as at lowering.
-        jax.jit(Composite.evaluate).lower(problem, x)
+        jax.jit(Composite.evaluate).lower(outlined(problem), x)
         if problem.map.has(IMAGE):
             jax.jit(lambda x: jax.jvp(problem.map, (x,), (x,))).lower(x)
     except Exception as error:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gnpolyak.base.streams import is_streamed
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.sensing import BilinearSensing
+from gnpolyak.problem.streams import blocks
 from gnpolyak.starts.leading import leading_pair
 from gnpolyak.starts.low_rank import opened, placed, unexplained
 from gnpolyak.starts.table import LARGER
+
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 @LARGER.register(LowRank, BilinearSensing)
@@ -38,37 +43,44 @@ def larger(problem: Any, x: Tree | None = None, *, seed: int = 0) -> Tree | None
     pair of numpy.ndarray or None
         In the problem's floating type; None where nothing is left to explain, or the rank is full.
     """
-    p, q = (np.asarray(each, np.float64) for each in (problem.sensing.p, problem.sensing.q))
-    u, v, place = opened(problem, x, (p.shape[1], q.shape[1]))
+    sensing = problem.sensing
+    u, v, place = opened(problem, x, (sensing.p.shape[1], sensing.q.shape[1]))
     left = unexplained(problem, (u, v), place, first=x is None)
-    return None if left is None else placed(u, v, place, *_pair(p, q, *left, seed))
+    return None if left is None else placed(u, v, place, *_pair(sensing, *left, seed))
 
 
 @dataclass(frozen=True)
 class _Moment:
     """Σ wᵢ pᵢqᵢᵀ, known by its products."""
 
-    p: np.ndarray
-    q: np.ndarray
+    sides: Callable[[], Iterator[Pair]]
+    """Some rows of p and q at a time, each pair once."""
+    shape: tuple[int, int]
     w: np.ndarray
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.p.shape[1], self.q.shape[1]
-
-    @property
     def T(self) -> _Moment:  # noqa: N802
-        return _Moment(self.q, self.p, self.w)
+        return _Moment(lambda: ((q, p) for p, q in self.sides()), self.shape[::-1], self.w)
 
     def __matmul__(self, z: np.ndarray) -> np.ndarray:
-        images = (self.q @ z).T * self.w
-        return self.p.T @ images.T
+        total, at = np.zeros((self.shape[0], *z.shape[1:])), 0
+        for p, q in self.sides():
+            images = (q @ z).T * self.w[at : at + len(q)]
+            total, at = total + p.T @ images.T, at + len(q)
+        return total
 
 
-def _pair(p: np.ndarray, q: np.ndarray, r: np.ndarray, cut: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _rows(sensing: BilinearSensing) -> Iterator[Pair]:
+    """All rows at once where they are in memory, else a block of them at a time."""
+    for part in (block.part for block in blocks(sensing)) if is_streamed(sensing) else (sensing,):
+        yield np.asarray(part.p, np.float64), np.asarray(part.q, np.float64)
+
+
+def _pair(sensing: BilinearSensing, r: np.ndarray, cut: np.ndarray, seed: int) -> Pair:
     """Two vectors of one length, (pᵢᵀu)(qᵢᵀv) ≈ rᵢ for most i."""
-    left, _, right = leading_pair(_Moment(p, q, cut), seed)
-    length = _slope((p @ left) * (q @ right), r)
+    shape = sensing.p.shape[1], sensing.q.shape[1]
+    left, _, right = leading_pair(_Moment(lambda: _rows(sensing), shape, cut), seed)
+    length = _slope(np.concatenate([(p @ left) * (q @ right) for p, q in _rows(sensing)]), r)
     root = np.sqrt(abs(length))
     return np.sign(length) * root * left, root * right
 

@@ -18,7 +18,8 @@ from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
 from gnpolyak.problem.penalties import L1, L2
 from gnpolyak.problem.sensing import CodedSensing
 from gnpolyak.starts.power import core
-from gnpolyak.starts.power.measured import redescend, span, weights_of_squares
+from gnpolyak.starts.power.measured import span
+from gnpolyak.starts.power.voices import redescend, weights_of_squares
 from gnpolyak.starts.table import STARTS
 
 # Products of the search for the leading eigenvectors, each with all patterns; as many vectors are kept.

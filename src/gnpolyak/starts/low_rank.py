@@ -18,6 +18,7 @@ from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.sensing import Entries, Identity
+from gnpolyak.problem.streams import on_host
 from gnpolyak.starts.leading import leading_pair
 from gnpolyak.starts.table import LARGER
 
@@ -78,7 +79,7 @@ def unexplained(
     without a signal are an error.
     """
     dtype = arrays.working_dtype(problem)
-    with arrays.computing_in(dtype):
+    with arrays.computing_in(dtype), on_host(problem):
         r, b, kept = map(np.asarray, _residuals(problem.cast(dtype), jax.tree.map(jnp.asarray, x)))
     size, datum = (float(np.median(np.abs(each[kept]))) for each in (r, b))
     if place >= min(len(x[0]), len(x[1])) or size <= _ROUNDING * float(np.finfo(dtype).eps) * datum:

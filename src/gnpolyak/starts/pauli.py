@@ -17,7 +17,7 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian
 from gnpolyak.problem.sensing import PauliSensing
 from gnpolyak.starts.power.core import matrix_factors
-from gnpolyak.starts.power.measured import redescend
+from gnpolyak.starts.power.voices import redescend
 from gnpolyak.starts.power.rank import steepest
 from gnpolyak.starts.table import LARGER, STARTS
 

@@ -11,7 +11,7 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.sensing import PowerSensing
 from gnpolyak.starts.power import core
-from gnpolyak.starts.power.measured import measured
+from gnpolyak.starts.power.given import measured
 from gnpolyak.starts.table import LARGER
 
 # Directions in which the new factor is looked for: the moment of what is left shows it among the first.

@@ -17,7 +17,8 @@ from gnpolyak.starts.leading import leading
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power import measured as moments
 from gnpolyak.starts.power import rank as ranks
-from gnpolyak.starts.power.measured import Measured, measured, span
+from gnpolyak.starts.power.given import measured
+from gnpolyak.starts.power.measured import Measured, span
 from gnpolyak.starts.table import STARTS
 
 # An eigenvalue counts when it exceeds the largest of this many shuffles of the data by this factor.
@@ -180,7 +181,7 @@ def _warn_if_weak(data: Measured, residual: np.ndarray, rng: np.random.Generator
         return
     w, act = data.moment()
     largest = float(leading(act, data.d, 1, rng)[0][0])
-    chance = moments.edge(data.sensing, w, data.n, rng, _SHUFFLES)
+    chance = moments.edge(data, w, rng, _SHUFFLES)
     if not largest > _MARGIN * chance:
         warnings.warn(
             f"the data show no clear signal: their largest eigenvalue is {largest:.3g}, and shuffled data reach "

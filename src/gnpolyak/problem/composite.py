@@ -177,6 +177,8 @@ class Composite(eqx.Module):
 
     def check(self, x: Tree) -> None:
         """Raise InputError unless the parts fit each other and x, without computing or compiling anything."""
+        if self.streamed:
+            streams.require_room(self)
         self.map.require(self.sensing.needs, self.sensing.label)
         self.map.check(x)
         self.sensing.check(x)

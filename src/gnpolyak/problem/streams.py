@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays, trees
+from gnpolyak.base import arrays, memory, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.streams import is_streamed, reading
 from gnpolyak.base.streams.rows import filled, rows_in
@@ -26,6 +26,8 @@ from gnpolyak.problem.penalties import Penalty
 
 # What products can use of an evaluation, some m·r numbers, is kept where so many bytes hold a few copies of it.
 _KEPT_BYTES, _COPIES = 512 * 2**20, 4
+# Numbers for each measurement that a solve holds at once: data, residuals, weights, products, of a few points.
+_VECTORS = 24
 
 
 @contextmanager
@@ -158,6 +160,26 @@ def actions(problem: Any, x: Tree, kept: Any = None) -> Products:
     return Products(push, pull, product)
 
 
+def gram(problem: Any, x: Tree, w: np.ndarray) -> np.ndarray:
+    """(AJ)ᵀ diag(w) AJ as a matrix, in one pass; the rows of AJ are formed block by block."""
+    flat = np.asarray(w).reshape(_count(problem), -1)
+    return np.asarray(summed(problem, _gram, flat, x))
+
+
+def require_room(problem: Any) -> None:
+    """Raise InputError unless there is memory for what is not streamed: blocks, and numbers for each measurement."""
+    rows = list(rows_in(problem))
+    workers = min(each.source.workers for each in rows)
+    count, size = rows[0].shape[0], sum(each.source.row_bytes for each in rows)
+    block = min(max(reading.BLOCK_BYTES, size), count * size)
+    number = max(np.dtype(each.like.dtype).itemsize for each in rows)
+    memory.require_room(
+        (workers + 1) * block + _KEPT_BYTES + _VECTORS * count * number,
+        f"a problem of {count:,} streamed rows",
+        "solve it on a machine with more memory, or with fewer measurements: what there is of each stays in memory",
+    )
+
+
 def _require_values(problem: Any, x: Tree) -> None:
     if arrays.is_traced(x):
         raise next(iter(rows_in(problem))).refused()
@@ -194,6 +216,15 @@ def _pulled(problem: Any, v: Array, x: Tree) -> Tree:
 @jax.jit
 def _measured(problem: Any, x: Tree) -> tuple[Array, Any]:
     return problem.measured(x)
+
+
+@jax.jit
+def _gram(problem: Any, w: Array, x: Tree) -> Array:
+    flat, unravel = trees.ravel(x)
+    matrix = jax.jacfwd(lambda u: problem.penalty.reading(problem.sensing.measure(problem.map, unravel(u))[0]).ravel())(
+        flat
+    )
+    return matrix.T @ (w.reshape(-1, 1) * matrix)
 
 
 @jax.jit

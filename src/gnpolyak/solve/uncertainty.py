@@ -21,9 +21,12 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.base.measurements import counted, laid_out
 from gnpolyak.base.namespace import namespace
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem import streams
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.formed import Formed
+from gnpolyak.problem.penalties.base import Rows
 from gnpolyak.problem.sharding import joined
+from gnpolyak.problem.streams import on_host
 from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
 from gnpolyak.steps.weighted import lengths, over
 from gnpolyak.steps.weights import TUKEY
@@ -42,21 +45,27 @@ class Uncertainty:
 
     def covariance(self, along: Any = None) -> np.ndarray:
         """The covariance of all variables in the order of their ravelled leaves, or of ⟨d, x⟩ for each direction d."""
-        if along is None and trees.size(self.x) > LARGEST_DENSE_VARIABLE:
+        if (along is None or self.problem.streamed) and trees.size(self.x) > LARGEST_DENSE_VARIABLE:
             raise InputError(
                 given=f"a covariance of {trees.size(self.x):,} variables",
                 needed=f"at most {LARGEST_DENSE_VARIABLE} variables for the whole matrix",
                 missing="the directions that are wanted",
-                advice="pass along=[d, ...] with directions d like x, such as Jᵀe for an entry of the image",
+                advice="pass along=[d, ...] with directions d like x, such as Jᵀe for an entry of the image"
+                if not self.problem.streamed
+                else "take fewer measurements, which fit in memory: with rows that are streamed the whole is formed",
             )
         dtype = arrays.working_dtype(self.x)
         with arrays.computing_in(dtype, compiled=along is not None):
             if along is None and self.problem.sensing.spread is not None:
                 return _by_products(self.problem, joined(self.problem, self.x), self.sigma)
-            if along is None:
+            if along is None and not self.problem.streamed:
                 return _whole(self.problem, trees.on_host(self.x), self.sigma)
             x = joined(self.problem, jax.tree.map(jnp.asarray, self.x))
-            directions = [arrays.cast(arrays.as_variable(d), dtype) for d in along]
+            directions = [arrays.cast(arrays.as_variable(d), dtype) for d in along or ()]
+            if self.problem.streamed:
+                whole = _by_blocks(self.problem, x, self.sigma)
+                flat = np.array([trees.ravel(d)[0] for d in directions])
+                return whole if along is None else flat @ whole @ flat.T
             solved = [_solved(self.problem, x, d, self.sigma) for d in directions]
             return np.array([[float(trees.dot(d, s)) for s in solved] for d in directions])
 
@@ -110,6 +119,23 @@ def _gram(problem: Composite, x: Tree, sigma: float) -> tuple[Array, Array]:
     flat, unravel = trees.ravel(x)
     units = jnp.eye(flat.size, dtype=flat.dtype)
     return jax.lax.map(lambda unit: trees.ravel(products.product(unravel(unit), kept)[1])[0], units), scale
+
+
+def _by_blocks(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
+    """All of the covariance, where AJ is never there as a whole; two passes."""
+    with on_host(problem):
+        r, rows = problem.penalty.residuals(problem.measure(x)).ravel(), problem.penalty.rows
+        good, scale = _influence(r, trees.size(x), sigma)
+        counted: Any = good.astype(r.dtype)
+        # Residuals are rows times their weights, and a square has them twice.
+        counted = counted if rows is None else rows.adjoint(rows.adjoint(counted)[_kept(rows)])
+        gram, free = streams.gram(problem, x, counted), _free(problem, x)
+    mask = np.ones(len(gram)) if free is None else np.asarray(trees.ravel(free)[0])
+    return np.asarray(scale) * _inverse(np.where(np.outer(mask, mask), gram, 0.0))[0]
+
+
+def _kept(rows: Rows) -> Any:
+    return slice(None) if rows.kept is None else rows.kept
 
 
 def covariance_of(r: Any, matrix: Any, sigma: float) -> np.ndarray:

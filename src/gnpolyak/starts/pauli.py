@@ -17,8 +17,8 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian
 from gnpolyak.problem.sensing import PauliSensing
 from gnpolyak.starts.power.core import matrix_factors
-from gnpolyak.starts.power.voices import redescend
 from gnpolyak.starts.power.rank import steepest
+from gnpolyak.starts.power.voices import redescend
 from gnpolyak.starts.table import LARGER, STARTS
 
 # Rounds for each rank; one divides the error by 1.2 to 2.

@@ -112,12 +112,19 @@ def together(given: dict[str, Any], *, real: bool = False) -> list[Any]:
     as_array = arrays.as_real_array if real else arrays.as_array
     if not any(isinstance(each, (np.memmap, Source)) for each in given.values()):
         return [each if each is None else as_array(each, name) for name, each in given.items()]
+    if sum(_bytes(each) for each in given.values()) <= reading.BLOCK_BYTES:
+        return [each if each is None else as_array(_read(each), name) for name, each in given.items()]
     found = {name: each if each is None else _source(each, name) for name, each in given.items()}
-    sources = [source for source in found.values() if source is not None]
-    if sum(source.shape[0] * source.row_bytes for source in sources) <= reading.BLOCK_BYTES:
-        return [s if s is None else as_array(s.rows(0, s.shape[0]), name) for name, s in found.items()]
-    _require_fit(sources, real)
+    _require_fit([source for source in found.values() if source is not None], real)
     return [source if source is None else Streamed.of(source, name) for name, source in found.items()]
+
+
+def _bytes(given: Any) -> int:
+    return given.shape[0] * given.row_bytes if isinstance(given, Source) else int(getattr(given, "nbytes", 0))
+
+
+def _read(given: Any) -> Any:
+    return given.rows(0, given.shape[0]) if isinstance(given, Source) else given
 
 
 def _source(given: Any, name: str) -> Source:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from jax import Array
@@ -20,11 +21,13 @@ _SURELY = 0.999
 _TOGETHER = 64
 # Up to this dimension Σ is formed (128 MB) and factorised (half a minute).
 _LARGEST = 4000
+# Rows that are looked at together.
+_PIECE = 4096
 # Directions that the rows do not see are left as they are: below this share of the largest variance.
 _UNSEEN = 1e-12
 
 
-def roots(stored: Sequence[Array | np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+def roots(stored: Sequence[Any]) -> tuple[np.ndarray, np.ndarray] | None:
     """Σ^½ and its inverse for the covariance Σ of these rows; None where they are isotropic, or too few to tell."""
     m, d = stored[0].shape
     if d == 1 or d > _LARGEST or len(stored) * m < _LOOKED_AT * d:
@@ -32,8 +35,7 @@ def roots(stored: Sequence[Array | np.ndarray]) -> tuple[np.ndarray, np.ndarray]
     few = _few(stored)
     if not _condition(few) > _most(*few.shape):
         return None
-    many = _directions(stored, _USED)
-    values, vectors = np.linalg.eigh(many.conj().T @ many)
+    values, vectors = np.linalg.eigh(_covariance(stored))
     # In the units of the rows' own variance, so that Y has the size of X.
     values = values / np.mean(values)
     seen = values > _UNSEEN * values[-1]
@@ -55,8 +57,8 @@ def alike(each: Sequence[Sequence[Array | np.ndarray]]) -> np.ndarray:
 
 def _few(stored: Sequence[Array | np.ndarray]) -> np.ndarray:
     """The rows that are looked at, in single precision."""
-    few = _directions(stored, _LOOKED_AT)
-    return few.astype(np.complex64 if np.iscomplexobj(few) else np.float32)
+    narrow = np.complex64 if any(np.dtype(each.dtype).kind == "c" for each in stored) else np.float32
+    return np.concatenate([some.astype(narrow) for some in _directions(stored, _LOOKED_AT)])
 
 
 def _few_of_each(each: Sequence[Sequence[Array | np.ndarray]]) -> np.ndarray:
@@ -80,15 +82,25 @@ def _most(n: int, d: int) -> float:
     return _ALLOWED * ((1 + share**0.5) / (1 - share**0.5)) ** 2
 
 
-def _directions(stored: Sequence[Array | np.ndarray], share: int) -> np.ndarray:
+def _covariance(stored: Sequence[Any]) -> np.ndarray:
+    total: Any = 0.0
+    for some in _directions(stored, _USED):
+        total = total + some.conj().T @ some
+    return np.asarray(total)
+
+
+def _directions(stored: Sequence[Any], share: int) -> Iterator[np.ndarray]:
     """Some rows, evenly taken, each of length 1: one that is a thousand times too long then says no more than others.
 
-    `share` is how many, for each entry of a row.
+    `share` is how many, for each entry of a row. They come in pieces: rows may be many, and need not be in memory.
     """
-    step = _step(stored, share)
-    rows = np.concatenate([_wide(each[::step]) for each in stored])
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(length > 0, length, 1.0)
+    m, step = stored[0].shape[0], _step(stored, share)
+    for each in stored:
+        for start in range(0, m, step * _PIECE):
+            rows = _wide(each[start : start + step * _PIECE : step])
+            length = np.linalg.norm(rows, axis=1, keepdims=True)
+            # Rows that are no numbers, which those in memory cannot be, are for the first pass to name.
+            yield np.where(np.isfinite(length), rows / np.where(length > 0, length, 1.0), 0.0)
 
 
 def _wide(rows: Array | np.ndarray) -> np.ndarray:

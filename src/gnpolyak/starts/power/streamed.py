@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -68,7 +68,7 @@ class StreamedMeasured(Measured):
 
     squares: tuple[float, ...] = ()
     """The mean squares of the entries of p, and of q, in these coordinates."""
-    dtype: np.dtype = np.dtype(np.float64)
+    dtype: np.dtype = field(default_factory=lambda: np.dtype(np.float64))
 
     def isotropic(self) -> Measured:
         change = self.sensing.whitened()

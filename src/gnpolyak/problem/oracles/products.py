@@ -50,7 +50,13 @@ class Products:
         """Those of the rows that a penalty's residuals are made of, RAJ: its residuals are R(b − A(c(x)))."""
         if rows is None:
             return self
-        return Products.of(lambda z: rows(self.push(z)), lambda v: self.pull(rows.adjoint(v)))
+
+        def product(z: Tree, w: Array) -> tuple[Array, Tree]:
+            # A weight comes in twice, on the way there and back: one pass does for both.
+            pushed, pulled = self.product(z, rows.adjoint(rows(jnp.ones_like(rows.weights)) * w))
+            return rows(pushed), pulled
+
+        return Products(lambda z: rows(self.push(z)), lambda v: self.pull(rows.adjoint(v)), product)
 
     def over(self, free: Tree) -> Products:
         """Those of the columns of AJ that a mask leaves: the other variables are held where they are."""

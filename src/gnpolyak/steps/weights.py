@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gnpolyak.base.arrays import is_traced
 from gnpolyak.base.measurements import counted, current, number, totals
 from gnpolyak.base.namespace import namespace
 from gnpolyak.base.small import by_platform
@@ -72,10 +73,12 @@ def median(a: Array, where: Array | bool = True) -> Array:
         seen = layout.counted() if layout.total <= _LARGEST else layout.among(_places(layout.total))
         return _searched(a, seen & where)
     a, where = _sample(a, where)
-    if namespace(a, where) is np:
+    if not is_traced((a, where)):
         # On the host there is nothing to compile.
-        held = a if where is True else a[np.broadcast_to(where, a.shape)]
-        return np.partition(held, held.size // 2)[held.size // 2] if held.size else a.dtype.type(0)
+        sizes: Any = np.asarray(a)
+        held = sizes if where is True else sizes[np.broadcast_to(np.asarray(where), a.shape)]
+        found: Any = np.partition(held, held.size // 2)[held.size // 2] if held.size else held.dtype.type(0)
+        return found if namespace(a, where) is np else jnp.asarray(found)
     return _one(a, jnp.broadcast_to(where, a.shape))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.numbers import counted
-from gnpolyak.bench import batches, curves, latency, peers, zoo
+from gnpolyak.bench import batches, curves, latency, peers, streams, zoo
 from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.peers import SkipError
 from gnpolyak.bench.rows import OURS, Row, timing
@@ -37,6 +37,7 @@ from gnpolyak.bench.specs import (
     Ranks,
     Size,
     Spec,
+    Streams,
 )
 
 ORACLE = "gnpolyak, oracle alone"
@@ -59,6 +60,7 @@ run.register(Lambdas, latency.memory)
 run.register(Latency, latency.answers)
 run.register(Passes, zoo.passes)
 run.register(Observed, zoo.observed)
+run.register(Streams, streams.streamed)
 
 
 def make(size: Size) -> gnp.instances.Instance:

@@ -158,8 +158,33 @@ class Batches:
     batches: int
 
 
-Measured = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Fits
-Spec = Measured | Latency | Lambdas | Batch | Batches
+@dataclass(frozen=True)
+class Streams(Timed):
+    """Passes over rows in a file, or made from a seed, beside the reader alone; and a solve with them."""
+
+    kind: str
+    """``"file"`` or ``"seed"``."""
+    gigabytes: float
+    d: int = 1000
+    r: int = 5
+    solved: bool = False
+    folder: str | None = None
+    """Where the file is made; by default where temporary files are."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows p, and as many q, there are."""
+        return int(self.gigabytes * 1e9 / (2 * 8 * self.d))
+
+    @property
+    def label(self) -> str:
+        """How tables call it."""
+        place = "in files" if self.kind == "file" else "from a seed"
+        return f"{self.gigabytes:g} GB of rows {place}, d={self.d} r={self.r}"
+
+
+Others = Fits | Latency | Lambdas | Streams | Batch | Batches
+Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Others
 
 LARGE = Size(d=1000)
 MEDIUM = Size(d=100)
@@ -231,4 +256,5 @@ SUITES: dict[str, tuple[Spec, ...]] = {
     "fit": tuple(Fits(curve, seeds=100) for curve in _CURVES),
     "latency": (Latency(rounds=7), Lambdas(count=1000)),
     "batch": (Batch(d=20, r=2, count=1000, alone=50, rounds=9), Batches(d=20, r=2, count=64, batches=100)),
+    "stream": (Streams("seed", 2.0, rounds=5), Streams("file", 16.0, solved=True, rounds=1)),
 }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
+from gnpolyak.base import memory
 from gnpolyak.base.streams import Streamed, reading, rows, together
 from gnpolyak.base.streams.sources import InFile, Source
 
@@ -56,6 +57,12 @@ class TestBlocks:
                 places |= {found.ctypes.data for _, _, (found,) in reading.blocks([source])}
         assert len(places) <= source.workers + 1
 
+    def test_a_file_system_without_direct_reads_is_read_as_usual(self, mapped, table, monkeypatch):
+        source = InFile(mapped, "p")
+        source.direct = True
+        monkeypatch.setattr(InFile, "_filled", lambda *args: False)
+        assert np.array_equal(read(source)[0], table)
+
     def test_the_next_block_is_read_while_one_is_used(self):
         begun = threading.Event()
 
@@ -91,6 +98,22 @@ class TestBlocks:
 
 
 class TestFiles:
+    @pytest.mark.usefixtures("tiny")
+    def test_rows_read_past_the_cache_are_the_same(self, table, tmp_path):
+        (tmp_path / "raw").write_bytes(b"x" * 5000 + table.tobytes())
+        raw = np.memmap(tmp_path / "raw", np.float64, "r", 5000, table.shape)
+        for part, known in ((raw, table), (raw[11:300], table[11:300])):
+            source = InFile(part, "p")
+            source.direct = True
+            assert np.array_equal(read(source)[0], known)
+
+    @pytest.mark.usefixtures("tiny")
+    def test_more_than_half_of_the_free_memory_is_read_past_the_cache(self, mapped, monkeypatch):
+        for room, direct in ((10**9, False), (10**4, True)):
+            monkeypatch.setattr(memory, "available", lambda room=room: room)
+            (found,) = together({"p": mapped})
+            assert found.source.direct is direct
+
     def test_a_part_of_a_map_is_found_in_its_file(self, mapped, table):
         part = InFile(mapped[100:300], "p")
         assert np.array_equal(part.rows(0, 200), table[100:300])

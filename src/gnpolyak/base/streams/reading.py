@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gnpolyak.base.arrays import aligned_empty
-from gnpolyak.base.streams.sources import Source
+from gnpolyak.base.streams.sources import PAGE, SPARE, Source
 
 # The bytes of a block: some tens of milliseconds of reading, beside which what a block costs by itself is nothing.
 BLOCK_BYTES = 64 * 2**20
@@ -37,7 +36,9 @@ class _Buffers:
             kept = self.free.get(size)
             if kept:
                 return kept.pop()
-        return aligned_empty((size,), np.dtype(np.uint8))
+        raw = np.empty(size + PAGE, np.uint8)
+        begin = -raw.ctypes.data % PAGE
+        return raw[begin : begin + size]
 
     def give(self, buffer: np.ndarray) -> None:
         with self.lock:
@@ -84,8 +85,8 @@ def blocks(sources: Sequence[Source]) -> Iterator[tuple[int, int, list[np.ndarra
     """
     workers = min(source.workers for source in sources)
     cuts, buffers, halt = deque(edges(sources)), _BUFFERS.get() or _Buffers(), _HALT.get()
-    sizes = [source.row_bytes * (cuts[0][1] - cuts[0][0]) for source in sources]
-    ahead: deque[tuple[int, int, list[np.ndarray], Future[None]]] = deque()
+    sizes = [source.row_bytes * (cuts[0][1] - cuts[0][0]) + SPARE for source in sources]
+    ahead: deque[tuple[int, int, list[np.ndarray], Future[list[np.ndarray]]]] = deque()
 
     def send() -> None:
         start, stop = cuts.popleft()
@@ -98,12 +99,7 @@ def blocks(sources: Sequence[Source]) -> Iterator[tuple[int, int, list[np.ndarra
                 while cuts and len(ahead) < workers + 1:
                     send()
                 start, stop, raw, read = ahead[0]
-                read.result()
-                yield (
-                    start,
-                    stop,
-                    [_shaped(each, source, stop - start) for each, source in zip(raw, sources, strict=True)],
-                )
+                yield start, stop, read.result()
                 ahead.popleft()
                 for each in raw:
                     buffers.give(each)
@@ -117,10 +113,5 @@ def blocks(sources: Sequence[Source]) -> Iterator[tuple[int, int, list[np.ndarra
                     buffers.give(each)
 
 
-def _fill(sources: Sequence[Source], start: int, stop: int, raw: list[np.ndarray]) -> None:
-    for each, source in zip(raw, sources, strict=True):
-        source.read(start, stop, _shaped(each, source, stop - start))
-
-
-def _shaped(raw: np.ndarray, source: Source, count: int) -> np.ndarray:
-    return raw[: count * source.row_bytes].view(source.dtype).reshape(count, *source.shape[1:])
+def _fill(sources: Sequence[Source], start: int, stop: int, raw: list[np.ndarray]) -> list[np.ndarray]:
+    return [source.fill(start, stop, each) for each, source in zip(raw, sources, strict=True)]

@@ -10,11 +10,14 @@ import jax
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays
+from gnpolyak.base import arrays, memory
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.streams import reading
 from gnpolyak.base.streams.sources import InFile, InMemory, Source
 from gnpolyak.base.trees import Tree
+
+# The share of free memory that the system's cache can be trusted to hold of files; what is more is read past it.
+_CACHED = 0.5
 
 
 class Streamed(eqx.Module):
@@ -115,7 +118,11 @@ def together(given: dict[str, Any], *, real: bool = False) -> list[Any]:
     if sum(_bytes(each) for each in given.values()) <= reading.BLOCK_BYTES:
         return [each if each is None else as_array(_read(each), name) for name, each in given.items()]
     found = {name: each if each is None else _source(each, name) for name, each in given.items()}
-    _require_fit([source for source in found.values() if source is not None], real)
+    sources = [source for source in found.values() if source is not None]
+    _require_fit(sources, real)
+    for source in sources:
+        if isinstance(source, InFile):
+            source.direct = sum(map(_bytes, sources)) > _CACHED * memory.available()
     return [source if source is None else Streamed.of(source, name) for name, source in found.items()]
 
 

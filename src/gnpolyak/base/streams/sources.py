@@ -14,6 +14,9 @@ from gnpolyak.base.errors import InputError
 
 # The precisions that the linear algebra is done in.
 DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
+# What a disk is read in, and the bytes that reading whole pages may take beside the rows.
+PAGE = 4096
+SPARE = 2 * PAGE
 # Reads from which on the system is to read ahead.
 _LONG = 2**20
 # Pieces that a sample of the rows is made of.
@@ -41,6 +44,16 @@ class Source(abc.ABC):
 
     def __repr__(self) -> str:
         return f"{'×'.join(f'{side:,}' for side in self.shape)} {self.dtype} numbers of {self.label}"
+
+    def fill(self, start: int, stop: int, raw: np.ndarray) -> np.ndarray:
+        """The rows start:stop, written somewhere into bytes that begin at a page and have `SPARE` more than enough."""
+        out = self.within(raw, 0, stop - start)
+        self.read(start, stop, out)
+        return out
+
+    def within(self, raw: np.ndarray, begin: int, count: int) -> np.ndarray:
+        """So many rows in these bytes, from one of them on."""
+        return raw[begin : begin + count * self.row_bytes].view(self.dtype).reshape(count, *self.shape[1:])
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         """The rows start:stop, in an array of their own."""
@@ -95,6 +108,8 @@ class InFile(Source):
         self._path, self._name = Path(str(mapped.filename)), name
         self._offset = _offset(mapped)
         self._known = _identity(os.stat(self._path))
+        self.direct = False
+        """Whether blocks come from the disk itself, past the system's cache: for more data than that can hold."""
 
     @property
     def label(self) -> str:
@@ -112,6 +127,35 @@ class InFile(Source):
                 self._require_unchanged(file.fileno())
         except OSError as error:
             raise self._refused(f"the right to read it: {error.strerror or error}") from error
+
+    def fill(self, start: int, stop: int, raw: np.ndarray) -> np.ndarray:
+        flag = getattr(os, "O_DIRECT", 0)
+        begin, end = (self._offset + place * self.row_bytes for place in (start, stop))
+        if not (self.direct and flag) or not self._filled(begin, end, raw, flag):
+            return super().fill(start, stop, raw)
+        return self.within(raw, begin % PAGE, stop - start)
+
+    def _filled(self, begin: int, end: int, raw: np.ndarray, flag: int) -> bool:
+        """Read whole pages around these bytes, into memory that begins at one; false where that cannot be done."""
+        page = begin - begin % PAGE
+        wanted, read = raw[: -(-(end - page) // PAGE) * PAGE].data, 0
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | flag)
+        except OSError:
+            # Not every file system has it; another reason is met again by who reads as usual.
+            return False
+        try:
+            self._require_unchanged(descriptor)
+            while read < end - page:
+                read += self._some(os.preadv(descriptor, [wanted[read:]], page + read))
+                if read % PAGE:
+                    break
+            self._require_unchanged(descriptor)
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+        return read >= end - page
 
     def _some(self, count: int | None) -> int:
         if not count:

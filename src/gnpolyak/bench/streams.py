@@ -31,8 +31,8 @@ from gnpolyak.bench.specs import Streams
 
 MEASURE = "speed of streamed rows"
 BARE = "reader alone"
-# Rows that are made at a time, and passes of a solve after which the reader alone has its turn.
-_MADE, _TURN = 8192, 12
+# Passes of a solve after which the reader alone has its turn.
+_TURN = 12
 # The share of the rows that a solve is begun from.
 _PART = 16
 
@@ -55,8 +55,9 @@ def _speed(spec: Streams, name: str, sample: Sample, bare: Sample) -> Row:
     low, high = sample.spread
     if name == BARE:
         return Row(MEASURE, spec.label, name, "GB/s", sample.median, low, high)
-    # Of a solve there are more passes than turns of the reader.
-    ratio = sample.over(bare) if len(sample.seconds) == len(bare.seconds) else Sample(sample.seconds / bare.median)
+    # Of a solve there are more passes than turns of the reader: each beside the last one.
+    turns = bare.seconds if len(sample.seconds) == len(bare.seconds) else np.repeat(bare.seconds, _TURN)
+    ratio = sample.over(Sample(turns[: len(sample.seconds)]))
     return Row(MEASURE, spec.label, name, "GB/s", sample.median, low, high, BARE, ratio.median, *ratio.spread)
 
 
@@ -106,9 +107,8 @@ def _data(spec: Streams, folder: Path) -> tuple[list[Any], np.ndarray, np.ndarra
         with paths[place].open("wb") if paths else open(os.devnull, "wb") as file:
             header = {"descr": "<f8", "fortran_order": False, "shape": (m, d)}
             np.lib.format.write_array_header_1_0(file, header)
-            for start in range(0, m, _MADE):
-                rows = source[start : start + _MADE]
-                b[start : start + _MADE] += sign * np.sum((rows @ x) ** 2, axis=1)
+            for start, stop, (rows,) in reading.blocks([source]):
+                b[start:stop] += sign * np.sum((rows @ x) ** 2, axis=1)
                 file.write(rows.data)
             file.flush()
             os.fsync(file.fileno()) if paths else None

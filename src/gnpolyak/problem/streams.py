@@ -27,7 +27,7 @@ from gnpolyak.problem.penalties import Penalty
 # What products can use of an evaluation, some m·r numbers, is kept where so many bytes hold a few copies of it.
 _KEPT_BYTES, _COPIES = 512 * 2**20, 4
 # Numbers for each measurement that a solve holds at once: data, residuals, weights, products, of a few points.
-_VECTORS = 24
+_VECTORS = 32
 
 
 @contextmanager

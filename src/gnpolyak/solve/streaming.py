@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from gnpolyak.base.memory import give_back
 from gnpolyak.base.streams.reading import HaltedError, halted_by
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
@@ -61,6 +62,8 @@ class Streaming:
                     rows = rows_of(before, state, info)
         except HaltedError:
             state = before
+        # Vectors of all measurements come and go by the dozen: what the C library keeps of them would add up.
+        give_back()
         return state, np.array(rows, np.float64).reshape(-1, 4).T, time.perf_counter() - began
 
 

@@ -83,6 +83,15 @@ def test_one_that_raises_is_lost_to_the_others_with_its_reason(index):
     assert other.reason == another.reason == f"process {index} left it: ZeroDivisionError: mine"
 
 
+def test_what_fails_because_another_left_has_its_name():
+    store = Store()
+    with entered(store, 0) as first:
+        store.words["gnpolyak/1/each/2"] = "left: KeyboardInterrupt"
+        time.sleep(0.05)
+        first.fail("another process was lost: Connection closed by peer")
+    assert first.reason == "process 2 left it: KeyboardInterrupt"
+
+
 def test_one_that_comes_late_to_an_error_of_all_has_lost_nobody(left):
     store = Store()
 

@@ -73,7 +73,7 @@ def attended(peers: Peers, action: Callable[[], T]) -> T:
         if work.error is not None:
             if not _FAILED.search(str(work.error)):
                 raise work.error
-            watch.lose(f"another process was lost: {told(work.error).partition(': ')[2]}")
+            watch.fail(f"another process was lost: {told(work.error).partition(': ')[2]}")
         raise PeerLostError(watch.reason) from work.error
 
 

@@ -90,6 +90,11 @@ class Watch:
             # At last, since whoever waits for it may end the process.
             self.lost.set()
 
+    def fail(self, reason: str) -> None:
+        """Take it that another process is lost because something failed: one that has left is the reason itself."""
+        left = (_whose(index, word) for index, (word, _) in tuple(self._heard.items()) if word.startswith(_LEFT))
+        self.lose(next(left, reason))
+
     def check(self) -> None:
         """Look at the clock: the store itself may have fallen silent."""
         if self._store is not None and time.monotonic() - self._answered > _SILENCE:
@@ -126,7 +131,7 @@ class Watch:
         elif word.startswith(_LEFT):
             # This process may be about to meet the same error, and come back with all others.
             if now - since > _ANSWER:
-                self.lose(f"process {index} left it: {word.removeprefix(_LEFT)}")
+                self.lose(_whose(index, word))
         elif word != _DONE and now - since > _SILENCE:
             self.lose(f"process {index} was lost: not a word for {_SILENCE:.0f} s")
 
@@ -146,7 +151,8 @@ class Watch:
 
     def _part(self) -> None:
         """At the end of a process that left the solve by an exception: wait for no others that it has left in it."""
-        deadline = time.monotonic() + _ANSWER
+        # Longer than the others wait before they believe it: what they know from this process has a name.
+        deadline = time.monotonic() + 2 * _ANSWER
         while not self._all_left():
             if time.monotonic() > deadline:
                 leave(1)
@@ -165,6 +171,10 @@ def told(error: BaseException) -> str:
     """An exception in one line."""
     words = str(error).strip().splitlines()
     return f"{type(error).__name__}: {words[0][:200]}" if words else type(error).__name__
+
+
+def _whose(index: int, word: str) -> str:
+    return f"process {index} left it: {word.removeprefix(_LEFT)}"
 
 
 def _soon(action: Callable[[], object]) -> bool:

@@ -18,10 +18,11 @@ from gnpolyak.problem.formed import Formed
 from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.certificate import Certificate, certify
 from gnpolyak.solve.escape import escape
-from gnpolyak.solve.loop import Run, is_lower, no_worse
+from gnpolyak.solve.loop import Run
 from gnpolyak.solve.outliers import corrupted, places
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.uncertainty import Uncertainty
+from gnpolyak.solve.values import is_lower, no_worse
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.status import Status

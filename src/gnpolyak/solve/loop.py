@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import equinox as eqx
-import jax
 import numpy as np
 from jax import Array
 
@@ -22,6 +21,7 @@ from gnpolyak.solve.dual import LEAST
 from gnpolyak.solve.hosted import Hosted, is_hosted
 from gnpolyak.solve.result import History, Result
 from gnpolyak.solve.streaming import Streaming
+from gnpolyak.solve.values import is_lower, no_worse
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
@@ -30,8 +30,6 @@ from gnpolyak.steps.targets import Target
 # The time that a chunk should take: Ctrl-C and callbacks wait that long.
 _CHUNK_SECONDS = 0.1
 _FIRST_CHUNK = 8
-# Values that differ by less, in units of rounding, are equal: each of some hundred steps may have added a few units.
-_ROUNDING = 1e4
 
 
 @dataclass(frozen=True)
@@ -289,28 +287,6 @@ def noted(rows: Sequence[np.ndarray], products: int, seconds: float) -> list[np.
     last = next(each[:, -1:] for each in reversed(rows) if each.shape[1])
     row = np.array([last[0], last[1], [0.0], [0.0], [seconds]])
     return [*rows, np.repeat(row, products, axis=1)]
-
-
-def is_lower(value: float, than: float) -> bool:
-    """Tell whether a value is the better one; only a number can be: −inf and NaN are no values."""
-    return bool(np.isfinite(value) and not value >= than)
-
-
-def is_lost(value: Any, before: Any, dtype: Any) -> Any:
-    """Tell of a value, or of each of several, whether it is worse than the one before by more than rounding."""
-    rounding = _ROUNDING * np.finfo(dtype).eps * np.abs(before)
-    return ~(np.isfinite(value) & ~(value > before + rounding))
-
-
-def no_worse(res: Result, before: Result) -> Result:
-    """The result, at the point that was the best before it where it has lost that: a start may evaluate otherwise.
-
-    Values that are equal to rounding are no loss: see `gnpolyak.steps.iteration`.
-    """
-    if not is_lost(res.value, before.value, jax.tree.leaves(res.x)[0].dtype):
-        return res
-    state = eqx.tree_at(lambda s: s.best, res.state, before.state.best)
-    return replace(res, x=before.x, value=before.value, state=state)
 
 
 def _next_length(taken: int, elapsed: float, left: float) -> int:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from gnpolyak.base import foreign
 from gnpolyak.base.trees import Tree
 from gnpolyak.solve.finish import Seen, certified, finish, least_value
-from gnpolyak.solve.loop import Run, is_lower
+from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
+from gnpolyak.solve.values import is_lower
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.targets import Target
 

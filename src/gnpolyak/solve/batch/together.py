@@ -21,9 +21,10 @@ from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.certificate import Certificate, told_of_each
 from gnpolyak.solve.dual import LEAST, stacked
 from gnpolyak.solve.finish import CLAIMS, certified, typical_of_each
-from gnpolyak.solve.loop import FINAL, is_lost, noted, rule_of
+from gnpolyak.solve.loop import FINAL, noted, rule_of
 from gnpolyak.solve.outliers import corrupted_of_each, places
 from gnpolyak.solve.result import History, Result
+from gnpolyak.solve.values import is_lost
 from gnpolyak.solve.ways import delivered, ended, named, otherwise
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method

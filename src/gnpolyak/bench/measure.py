@@ -16,11 +16,12 @@ import numpy as np
 
 import gnpolyak as gnp
 from gnpolyak.base.numbers import counted
-from gnpolyak.bench import batches, curves, latency, peers, streams, zoo
+from gnpolyak.bench import batches, curves, latency, peers, scaling, streams, zoo
 from gnpolyak.bench.clock import Sample, interleaved, timed
 from gnpolyak.bench.peers import SkipError
 from gnpolyak.bench.rows import OURS, Row, timing
 from gnpolyak.bench.specs import (
+    Alone,
     Batch,
     Batches,
     Contest,
@@ -38,6 +39,7 @@ from gnpolyak.bench.specs import (
     Size,
     Spec,
     Streams,
+    Together,
 )
 
 ORACLE = "gnpolyak, oracle alone"
@@ -54,6 +56,7 @@ def run(spec: Spec) -> list[Row]:
 
 run.register(Batch, batches.against_a_loop)
 run.register(Batches, batches.memory)
+run.register(Alone, scaling.alone)
 run.register(Contest, zoo.contest)
 run.register(Fits, curves.accuracy)
 run.register(Lambdas, latency.memory)
@@ -61,6 +64,7 @@ run.register(Latency, latency.answers)
 run.register(Passes, zoo.passes)
 run.register(Observed, zoo.observed)
 run.register(Streams, streams.streamed)
+run.register(Together, scaling.together)
 
 
 def make(size: Size) -> gnp.instances.Instance:

@@ -159,6 +159,26 @@ class Batches:
 
 
 @dataclass(frozen=True)
+class Alone(Looped):
+    """One read of the rows, an oracle call and an iteration at sizes beyond all caches, with all cores or on a GPU."""
+
+    sizes: tuple[Size, ...]
+    gpu_sizes: tuple[Size, ...] = ()
+    seconds: float = 100.0
+    """After which a process is ended."""
+
+
+@dataclass(frozen=True)
+class Together(Looped):
+    """A read, an iteration and the sum in it, with processes that each have as many rows of their own."""
+
+    sizes: tuple[Size, ...]
+    processes: tuple[int, ...]
+    seconds: float = 100.0
+    """After which the processes of a case are ended."""
+
+
+@dataclass(frozen=True)
 class Streams(Timed):
     """Passes over rows in a file, or made from a seed, beside the reader alone; and a solve with them."""
 
@@ -183,7 +203,7 @@ class Streams(Timed):
         return f"{self.gigabytes:g} GB of rows {place}, d={self.d} r={self.r}"
 
 
-Others = Fits | Latency | Lambdas | Streams | Batch | Batches
+Others = Fits | Latency | Lambdas | Streams | Batch | Batches | Alone | Together
 Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Others
 
 LARGE = Size(d=1000)
@@ -217,6 +237,9 @@ _CURVES = (
     "damped oscillation",
     "power law",
 )
+
+# 0.5 and 1.9 GB of rows: more than the largest caches hold.
+_BEYOND = (Size(d=500, m=60_000), Size(d=1000, m=120_000))
 
 SUITES: dict[str, tuple[Spec, ...]] = {
     "quick": (
@@ -257,4 +280,8 @@ SUITES: dict[str, tuple[Spec, ...]] = {
     "latency": (Latency(rounds=7), Lambdas(count=1000)),
     "batch": (Batch(d=20, r=2, count=1000, alone=50, rounds=9), Batches(d=20, r=2, count=64, batches=100)),
     "stream": (Streams("seed", 2.0, rounds=5), Streams("file", 16.0, solved=True, rounds=1)),
+    "scaling": (
+        Alone(_BEYOND, gpu_sizes=(Size(d=1000, m=40_000), Size(d=2000, m=80_000)), calls=5, rounds=7),
+        Together(_BEYOND, processes=(1, 2, 4, 8), calls=3, rounds=5),
+    ),
 }

@@ -1,4 +1,4 @@
-"""docs/performance.md from the committed figures: ``python -m gnpolyak.bench.docs docs``."""
+"""docs/performance.md and docs/howto/scaling.md from the committed figures: ``python -m gnpolyak.bench.docs docs``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from gnpolyak.base.files import replacing
 from gnpolyak.bench.report import ratio
 from gnpolyak.bench.rows import Row, load
+from gnpolyak.bench.scaling import page as scaling
 
 _TOP = """# Performance
 
@@ -48,10 +49,11 @@ def _line(row: Row) -> str:
 
 
 def main() -> None:
-    """Write performance.md into the folder named on the command line."""
+    """Write both pages into the folder named on the command line."""
     folder = Path(sys.argv[1])
-    with replacing(folder / "performance.md") as draft:
-        draft.write_text(page(folder / "bench"), encoding="utf-8")
+    for name, made in {"performance.md": page, "howto/scaling.md": scaling.page}.items():
+        with replacing(folder / name) as draft:
+            draft.write_text(made(folder / "bench"), encoding="utf-8")
 
 
 if __name__ == "__main__":

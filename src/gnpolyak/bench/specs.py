@@ -281,7 +281,7 @@ SUITES: dict[str, tuple[Spec, ...]] = {
     "batch": (Batch(d=20, r=2, count=1000, alone=50, rounds=9), Batches(d=20, r=2, count=64, batches=100)),
     "stream": (Streams("seed", 2.0, rounds=5), Streams("file", 16.0, solved=True, rounds=1)),
     "scaling": (
-        Alone(_BEYOND, gpu_sizes=(Size(d=1000, m=40_000), Size(d=2000, m=80_000)), calls=5, rounds=7),
+        Alone(_BEYOND, gpu_sizes=(Size(d=1000, m=40_000), Size(d=3000, m=120_000)), calls=5, rounds=7),
         Together(_BEYOND, processes=(1, 2, 4, 8), calls=3, rounds=5),
     ),
 }

@@ -28,8 +28,8 @@ def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     `full` about ten, `zoo` races every problem class from its data against what else is taken for it, in some minutes,
     `fit` holds curve_fit against SciPy's losses, `latency` measures how soon a small model is answered and what memory
     a thousand of them take, `batch` holds many small problems at once against a loop, `scaling` measures processes that
-    meet in sums beside one, `stream` solves 16 GB of rows from the disk (which has to have room for them) in half an
-    hour, and `gpu` is for a machine where JAX and PyTorch see a GPU.
+    share a problem beside one alone, in about three minutes, `stream` solves 16 GB of rows from the disk (which has to
+    have room for them) in half an hour, and `gpu` is for a machine where JAX and PyTorch see a GPU.
     """
     if json is not None and json == figure:
         raise click.UsageError(f"--json and --figure are the same file, {json}: name two")

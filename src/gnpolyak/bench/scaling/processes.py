@@ -65,8 +65,10 @@ def _answers(tasks: Sequence[Mapping[str, Any]], threads: Mapping[str, str], sec
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(2 * len(tasks))]
         pairs = list(zip(files[::2], files[1::2], strict=True))
-        group = [_started(task, threads, *pair) for task, pair in zip(tasks, pairs, strict=True)]
+        group: list[subprocess.Popen[bytes]] = []
         try:
+            for task, pair in zip(tasks, pairs, strict=True):
+                group.append(_started(task, threads, *pair))
             _await(group, [errors for _, errors in pairs], time.monotonic() + seconds)
         finally:
             for process in group:

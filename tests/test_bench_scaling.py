@@ -76,7 +76,7 @@ def made(seconds, label="d=500 r=5 n=2 m=60000", measured=measure.ALONE, of=", a
 
 
 def rows():
-    """A machine that reads 48 GB/s and calls at half of that; processes that read 12 GB/s each, or 6 if there are four."""
+    """A machine that reads 48 GB/s and calls at half of that; processes that read 12 GB/s each, or 6 of four."""
     larger, sums = "d=1000 r=5 n=2 m=120000", {"all-reduce of 64 numbers": 1e-4}
     sums["all-reduce of 1,048,576 numbers"] = 1e-4 + 8 * (2**20 - 64) / 1e9
     found = made({"one read of the rows": 0.01, "oracle call": 0.02, "iteration": 0.021})

@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -171,7 +172,9 @@ def test_two_processes_measure_together():
 
 @pytest.mark.slow
 def test_one_process_measures_alone():
-    found = {row.contestant: row for row in measure.alone(Alone((Size(d=20, r=2, m=500),), calls=2, rounds=2))}
+    rows = measure.alone(Alone((Size(d=20, r=2, m=500), Size(d=30, r=2, m=500)), calls=2, rounds=2))
+    found = {row.contestant: row for row in rows}
+    assert len(list(groupby(rows, key=lambda row: row.measure))) == 2
     assert found["iteration"].against == "one read of the rows"
     assert found["oracle call"].median > 0
     assert found["gnpolyak"].median > 0

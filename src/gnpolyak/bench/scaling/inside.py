@@ -6,6 +6,7 @@ The task is JSON: ``size`` [d, r, m], ``calls``, ``rounds``, ``lengths`` (of the
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
@@ -35,7 +36,10 @@ def measured(task: Mapping[str, Any]) -> dict[str, Any]:
     calls, group = task["calls"], task.get("group")
     d, r, m = task["size"]
     case = _case(d, r, m, group[2] if group else 0)
-    problem = gnp.shard_from_local(case.problem) if group else case.problem
+    if group:
+        # The rows that it was made of are not kept: several processes share the memory.
+        case = dataclasses.replace(case, problem=gnp.shard_from_local(case.problem))
+    problem = case.problem
     contestants = {READ: _each(_reading(problem, calls), calls), ITERATION: peers.iterations(problem, case, calls)}
     if group is None:
         contestants[CALL] = _each(peers.oracle(problem, case, calls), calls)

@@ -29,7 +29,8 @@ def alone(spec: Alone) -> list[Row]:
         rows += _told(ALONE, f"{size.label}, {CORES}", size, lambda task: [asked(task, spec.seconds)], spec)
     for size in spec.gpu_sizes if peers.on_gpu() else ():
         rows += _told(ALONE, f"{size.label}, {GPU}", size, lambda task: [inside.measured(task)], spec)
-    return rows
+    # What is measured comes in one piece, as tables are made of pieces.
+    return sorted(rows, key=lambda row: row.measure == MEMORY)
 
 
 def together(spec: Together) -> list[Row]:

@@ -25,6 +25,7 @@ def page(folder: Path) -> str:
     text = Template((folder / "scaling.md").read_text(encoding="utf-8"))
     return text.substitute(
         costs=_costs(rows),
+        command=content["command"],
         where=_where(content["environment"]),
         alone="\n\n".join(_alone(rows, of) for of in (CORES, GPU) if host(rows, of)),
         weak=_weak(rows),

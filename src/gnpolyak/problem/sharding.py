@@ -233,7 +233,8 @@ def _spread(
 def _composed(problem: Composite, own: Any, sensing: Shards) -> Composite:
     """The problem with data and measurements that are spread."""
     layout = sensing.layout
-    magnitude = jax.jit(lambda h: h.scale(), out_shardings=layout.everywhere)(own)
+    # Awaited: sums that are under way at once may meet those of another kind in another process.
+    magnitude = jax.block_until_ready(jax.jit(lambda h: h.scale(), out_shardings=layout.everywhere)(own))
     c = jax.tree.map(lambda leaf: _everywhere(leaf, layout), problem.map)
     return Composite(c, Spread(own, magnitude), sensing, problem.box)
 

@@ -137,24 +137,3 @@ def power_of_two(size: int) -> int:
 def entry(vector: Array, place: Array | int) -> Array:
     """The entry of a vector inside a kernel, where nothing can be indexed."""
     return jnp.sum(jnp.where(lax.iota(jnp.int32, vector.shape[0]) == place, vector, 0.0))
-
-
-def product(matrix: Array, vector: Array) -> Array:
-    """Matrix times vector inside a kernel."""
-    return jnp.sum(matrix * vector[None, :], axis=1)
-
-
-def solve(matrix: Array, b: Array) -> Array:
-    """The solution of a positive definite system inside a kernel, by elimination in the order of the rows."""
-    rows, columns = (lax.broadcasted_iota(jnp.int32, matrix.shape, axis) for axis in (0, 1))
-    places = lax.iota(jnp.int32, b.shape[0])
-
-    def eliminate(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        a, b = state
-        row = jnp.sum(jnp.where(rows == k, a, 0.0), axis=0)
-        column = jnp.sum(jnp.where(columns == k, a, 0.0), axis=1)
-        factor = jnp.where(places == k, 0.0, column / entry(row, k))
-        return a - factor[:, None] * row[None, :], b - factor * entry(b, k)
-
-    a, b = lax.fori_loop(0, b.shape[0], eliminate, (matrix, b))
-    return b / jnp.sum(jnp.where(rows == columns, a, 0.0), axis=1)

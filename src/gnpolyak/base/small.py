@@ -8,10 +8,11 @@ sums that XLA fuses with what surrounds them.
 from __future__ import annotations
 
 import importlib
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import jax
@@ -115,11 +116,14 @@ def _kernel_eigh(matrix: Array) -> tuple[Array, Array]:
     return kernels().eigh(matrix)
 
 
+def _column_by_column(tall: Array, matrix: Array) -> Array:
+    """The product as a sum over its few columns: XLA makes it part of what follows, where a reduction ends a kernel."""
+    return reduce(operator.add, (tall[:, k, None] * matrix[k] for k in range(len(matrix))))
+
+
 _gram = by_platform(
     lambda a, b: jnp.sum(jnp.conj(a)[:, :, None] * b[:, None, :], axis=0), lambda a, b: jnp.conj(a).T @ b
 )
-_times = by_platform(
-    lambda tall, matrix: jnp.sum(tall[:, :, None] * matrix[None, :, :], axis=1), lambda tall, matrix: tall @ matrix
-)
+_times = by_platform(_column_by_column, lambda tall, matrix: tall @ matrix)
 _inverse = by_platform(_kernel_inverse, _library_inverse)
 _eigh = by_platform(_kernel_eigh, _library_eigh)

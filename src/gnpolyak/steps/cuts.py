@@ -6,10 +6,6 @@ cut meets the level. Older cuts, which the method has already paid for, say wher
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,6 +14,7 @@ from jax import Array, lax
 from gnpolyak.base import small, trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Point
+from gnpolyak.steps import cut_kernel
 
 # Added to the unit diagonal of the scaled cut matrix, in rounding units, so that equal cuts do not make it singular.
 _RIDGE = 1e4
@@ -106,19 +103,7 @@ def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Ar
     return step, jnp.sum(multipliers), sound
 
 
-class _Algebra(NamedTuple):
-    """What the small problem is solved with: calls of a library, or what a kernel can do."""
-
-    product: Callable[[Array, Array], Array]
-    solve: Callable[[Array, Array], Array]
-
-
-_LIBRARY = _Algebra(operator.matmul, jnp.linalg.solve)
-
-
-def multipliers(
-    matrix: Array, height: Array, filled: Array, value: Array, gap: Array, algebra: _Algebra = _LIBRARY
-) -> tuple[Array, Array]:
+def multipliers(matrix: Array, height: Array, filled: Array, value: Array, gap: Array) -> tuple[Array, Array]:
     """The λ of `displacement`, and whether the cuts have a common point in reach.
 
     Parameters
@@ -137,9 +122,9 @@ def multipliers(
     size = jnp.where(usable, size, 1.0)
     cosines = matrix / size[:, None] / size[None, :]
     excess = jnp.where(usable, (jnp.minimum(height, value) - value + gap) / size, 0.0)
-    weights = nonnegative_minimizer(cosines, excess, usable, algebra)
-    length = jnp.sqrt(jnp.maximum(jnp.sum(weights * algebra.product(cosines, weights)), 0.0))
-    left = jnp.max(jnp.where(usable, excess - algebra.product(cosines, weights), 0.0))
+    weights = nonnegative_minimizer(cosines, excess, usable)
+    length = jnp.sqrt(jnp.maximum(jnp.sum(weights * (cosines @ weights)), 0.0))
+    left = jnp.max(jnp.where(usable, excess - cosines @ weights, 0.0))
     furthest = jnp.max(excess)
     sound = (
         (length <= _REACH * furthest)
@@ -149,7 +134,7 @@ def multipliers(
     return weights / size, sound
 
 
-def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array, algebra: _Algebra = _LIBRARY) -> Array:
+def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
     """The λ ≥ 0 that minimises ½ λᵀMλ − ⟨e, λ⟩ over the usable entries, by an active-set method.
 
     M is positive semidefinite with a unit diagonal. Each round either solves on the current support and admits the
@@ -170,12 +155,12 @@ def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array, algebra: 
     def improve(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         weights, support, rounds, _ = state
         both = support[:, None] & support[None, :]
-        solved = algebra.solve(jnp.where(both, ridged, unit), jnp.where(support, linear, 0.0))
+        solved = jnp.linalg.solve(jnp.where(both, ridged, unit), jnp.where(support, linear, 0.0))
         negative = support & (solved <= 0)
         ratio = jnp.where(negative, weights / jnp.where(negative, weights - solved, 1.0), jnp.inf)
         backed = weights + jnp.minimum(jnp.min(ratio), 1.0) * (solved - weights)
         kept = support & ~(negative & (ratio <= jnp.min(ratio)))
-        violation = jnp.where(usable & ~support, linear - algebra.product(ridged, solved), -jnp.inf)
+        violation = jnp.where(usable & ~support, linear - ridged @ solved, -jnp.inf)
         worst = jnp.max(violation)
         admits = worst > threshold
         first = jnp.min(jnp.where(violation >= worst, places, size))
@@ -200,25 +185,10 @@ def _unit(matrix: Array) -> Array:
     return jnp.where(rows == columns, 1.0, 0.0).astype(matrix.dtype)
 
 
-def in_a_kernel(
-    matrix: Array, height: Array, filled: Array, value: Array, gap: Array, interpret: bool = False
-) -> tuple[Array, Array]:
-    """`multipliers` as one kernel of a GPU, where each call and each turn of a loop takes longer than all of it."""
-    kernels = small.kernels()
-    size = len(height)
-    padding = (0, kernels.power_of_two(size) - size)
-    shape = (size + padding[1],)
-
-    def kernel(matrix: Any, height: Any, filled: Any, standing: Any, found: Any, sound: Any) -> None:
-        algebra = _Algebra(kernels.product, kernels.solve)
-        each = (matrix[...], height[...], filled[...] > 0, standing[0], standing[1])
-        found[...], told = multipliers(*each, algebra)
-        sound[0] = jnp.where(told, 1, 0).astype(jnp.int32)
-
-    shapes = [jax.ShapeDtypeStruct(shape, matrix.dtype), jax.ShapeDtypeStruct((1,), jnp.int32)]
-    cuts = (jnp.pad(matrix, (padding, padding)), jnp.pad(height, padding), jnp.pad(filled.astype(jnp.int32), padding))
-    found, sound = kernels.call(kernel, shapes, *cuts, jnp.stack([value, gap]), interpret=interpret)
-    return found[:size], sound[0] > 0
+def in_a_kernel(*parts: Array, interpret: bool = False) -> tuple[Array, Array]:
+    """`multipliers` as one kernel of a GPU."""
+    ridge = _RIDGE * float(jnp.finfo(parts[0].dtype).eps)
+    return cut_kernel.in_a_kernel(*parts, ridge=ridge, reach=_REACH, interpret=interpret)
 
 
 _multipliers = small.by_platform(in_a_kernel, multipliers)

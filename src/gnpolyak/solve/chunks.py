@@ -6,7 +6,6 @@ import time
 from collections import OrderedDict
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +17,7 @@ from gnpolyak.base.small import on_gpu, undisturbed
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.steps.iteration import State, init, step
+from gnpolyak.steps.iteration import Info, State, init, step
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
@@ -29,15 +28,6 @@ LONGEST = 1024
 LONGEST_STEP = 128
 
 
-class _Trace(eqx.Module):
-    """What a chunk writes down of each of its oracle calls."""
-
-    value: Array
-    best: Array
-    step: Array
-    inner_iterations: Array
-
-
 @jax.jit
 def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: tuple[int, int]) -> State:
     """`init`, compiled. `made` are the oracle calls made before, and the most there may be."""
@@ -46,36 +36,38 @@ def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: t
 
 
 @jax.jit
-def _chunk(problem: Composite, method: Method, target: Target, state: State, limit: Array) -> tuple[State, _Trace]:
-    """Steps until `limit` oracle calls are made, the state stops, or too few calls are left for another step."""
+def _chunk(problem: Composite, method: Method, target: Target, state: State, limit: Array) -> tuple[State, Array]:
+    """Steps until `limit` oracle calls are made, the state stops, or too few calls are left for another step.
+
+    Of each oracle call a row is written down: value, best value, step and inner iterations. They are one array, since on
+    a GPU each array that is written to is a kernel of its own.
+    """
     places = jnp.arange(LONGEST + LONGEST_STEP)
-    blank = jnp.zeros(places.shape, state.point.value.dtype)
-    trace = _Trace(blank, blank, blank, jnp.zeros(places.shape, jnp.int32))
+    trace = jnp.zeros((len(places), 4), state.point.value.dtype)
     first = state.calls
 
-    def unfinished(carry: tuple[State, _Trace]) -> Array:
+    def row(value: Array, best: Array, info: Info) -> Array:
+        return jnp.stack([value, best, info.step, info.inner_iterations.astype(trace.dtype)])
+
+    def unfinished(carry: tuple[State, Array]) -> Array:
         now, _ = carry
         enough = now.limit - now.calls >= method.least_calls
         return (now.status == Status.RUNNING) & (now.calls - first < limit) & enough
 
-    def iterate(carry: tuple[State, _Trace]) -> tuple[State, _Trace]:
+    def iterate(carry: tuple[State, Array]) -> tuple[State, Array]:
         before, trace = carry
         # A chunk ends where the state does, so that only a direction that cannot be followed would save an oracle call:
         # that is rare, and on a GPU asking for it at every step costs more.
         now, info = step(problem, method, target, before, branch=not on_gpu())
-        last = _Trace(info.value, now.best.value, info.step, info.inner_iterations)
+        last = row(info.value, now.best.value, info)
         if method.least_calls == 1:
-            # One row; where no call was made there is none, and what is written is written over.
-            return now, jax.tree.map(lambda column, entry: column.at[before.calls - first].set(entry), trace, last)
+            # Where no call was made there is no row, and what is written is written over.
+            return now, trace.at[before.calls - first].set(last)
         # The products that led to a point are calls too: they have rows of their own, with the value before.
-        rest = _Trace(before.point.value, before.best.value, info.step, info.inner_iterations)
+        rest = row(before.point.value, before.best.value, info)
         ours = (places >= before.calls - first) & (places < now.calls - first)
         newest = places == now.calls - first - 1
-
-        def write(column: Array, entry: Array, final: Array) -> Array:
-            return jnp.where(ours, jnp.where(newest, final, entry), column)
-
-        return now, jax.tree.map(write, trace, rest, last)
+        return now, jnp.where(ours[:, None], jnp.where(newest[:, None], last, rest), trace)
 
     with laid_out(problem.sensing.spread):
         return lax.while_loop(unfinished, iterate, (state, trace))
@@ -135,5 +127,4 @@ class Chunks:
             moved, trace = jax.block_until_ready(_chunk(self._problem, method, target, state, length))
             elapsed = time.perf_counter() - began
         taken = int(moved.calls) - int(state.calls)
-        columns = (trace.value, trace.best, trace.step, trace.inner_iterations)
-        return moved, np.array([np.asarray(column, np.float64)[:taken] for column in columns]), elapsed
+        return moved, np.asarray(trace, np.float64)[:taken].T, elapsed

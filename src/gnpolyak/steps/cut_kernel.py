@@ -42,20 +42,18 @@ def in_a_kernel(
     """
     k, dtype = len(height), matrix.dtype
 
-    def kernel(matrix: Any, height: Any, filled: Any, standing: Any, found: Any, sound: Any) -> None:
+    def kernel(matrix: Any, height: Any, filled: Any, value: Any, gap: Any, found: Any, sound: Any) -> None:
         m = {(i, j): (matrix[i, j] + matrix[j, i]) / 2 for j in range(k) for i in range(j + 1)}
         told, fine = _multipliers(
-            m, [height[i] for i in range(k)], [filled[i] > 0 for i in range(k)], standing[0], standing[1], ridge, reach
+            m, [height[i] for i in range(k)], [filled[i] > 0 for i in range(k)], value[0], gap[0], ridge, reach
         )
         for i in range(k):
             found[i] = told[i]
         sound[0] = jnp.where(fine, 1, 0).astype(jnp.int32)
 
     shapes = [jax.ShapeDtypeStruct((k,), dtype), jax.ShapeDtypeStruct((1,), jnp.int32)]
-    standing = jnp.stack([value, gap]).astype(dtype)
-    found, sound = small.kernels().call(
-        kernel, shapes, matrix, height.astype(dtype), filled.astype(jnp.int32), standing, interpret=interpret
-    )
+    given = matrix, height.astype(dtype), filled.astype(jnp.int32), *(jnp.reshape(each, 1) for each in (value, gap))
+    found, sound = small.kernels().call(kernel, shapes, *given, interpret=interpret)
     return found, sound[0] > 0
 
 

@@ -13,7 +13,7 @@ from gnpolyak.problem.oracles import gpu
 from gnpolyak.problem.oracles.native import dispatch, oracle
 
 M, D, R = 37, 10, 3
-NARROW = gpu.Shape(entries=64, warps=1, programs=3, ahead=False)
+NARROW = gpu.Shape(rows=4, warps=1, programs=3)
 
 
 def data(seed=0, dtype=float):
@@ -22,14 +22,14 @@ def data(seed=0, dtype=float):
     return p, q, rng.standard_normal(M), rng.standard_normal((D, R))
 
 
-@pytest.mark.parametrize(("n", "centred", "ahead"), [(2, True, False), (2, True, True), (3, False, False)])
-def test_value_and_subgradient_in_one_pass(n, centred, ahead):
+@pytest.mark.parametrize(("n", "centred", "together"), [(2, True, 1), (2, True, 2), (3, False, 1)])
+def test_value_and_subgradient_in_one_pass(n, centred, together):
     p, q, b, x = data()
     z = np.sum((p @ x) ** n, axis=1) - (np.sum((q @ x) ** n, axis=1) if centred else 0.0)
     v = n * np.sign(z - b)[:, None]
     expected = p.T @ (v * (p @ x) ** (n - 1)) - (q.T @ (v * (q @ x) ** (n - 1)) if centred else 0.0)
     with precise(True):
-        value, g = jax.jit(lambda *each: gpu.power_l1(*each, n, NARROW._replace(ahead=ahead), interpret=True))(
+        value, g = jax.jit(lambda *each: gpu.power_l1(*each, n, NARROW._replace(together=together), interpret=True))(
             p, q if centred else None, b, x
         )
     assert value == pytest.approx(np.sum(np.abs(z - b)), rel=1e-14)

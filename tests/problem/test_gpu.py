@@ -64,7 +64,7 @@ def test_a_gpu_runs_the_pass_where_it_is_chosen_and_a_cpu_its_own(monkeypatch, m
     """JAX keeps what it traced, by shape: each choice has one of its own."""
     for module in (dispatch, oracle):
         monkeypatch.setattr(module, "on_gpu", lambda: True)
-    monkeypatch.setattr(gpu, "CHOSEN", ((0, chosen),))
+    monkeypatch.setitem(gpu.CHOSEN, "evaluations", ((0, chosen),))
     case = gnp.instances.tensor_sensing(d=D, r=R, m=m)
     (p, q), b, x = map(np.asarray, ((case.problem.sensing.p, case.problem.sensing.q), case.problem.penalty.b, case.x0))
     with precise(True):

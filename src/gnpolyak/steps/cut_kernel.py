@@ -66,9 +66,7 @@ def _multipliers(
     usable = [filled[i] & (height[i] <= value + gap) & (size[i] > 0) for i in range(k)]
     unit = [1.0 / jnp.where(each, length, 1.0) for each, length in zip(usable, size, strict=True)]
     cosines = {(i, j): jnp.where(usable[i] & usable[j], m[i, j], 0.0) * unit[i] * unit[j] for i, j in m}
-    excess = [
-        jnp.where(usable[i], (jnp.minimum(height[i], value) - value + gap) * unit[i], zero) for i in range(k)
-    ]
+    excess = [jnp.where(usable[i], (jnp.minimum(height[i], value) - value + gap) * unit[i], zero) for i in range(k)]
     weights = _minimizer(cosines, excess, usable, ridge)
     raised = _product(cosines, weights)
     length = jnp.sqrt(jnp.maximum(_sum([w * c for w, c in zip(weights, raised, strict=True)]), 0.0))

@@ -34,17 +34,18 @@ class Shape(NamedTuple):
 
 
 # By the bytes of the rows, at least so many: how the work is divided, None where XLA's two reads are left to it.
-CHOSEN: tuple[tuple[int, Shape | None], ...] = ((0, None),)
-# The same for the products with AJ.
-CHOSEN_PRODUCTS: tuple[tuple[int, Shape | None], ...] = ((0, None),)
+CHOSEN: dict[str, tuple[tuple[int, Shape | None], ...]] = {
+    "evaluations": ((0, None),),
+    "products": ((0, None),),
+}
 # The sums of the subgradient have to fit into the registers of a program.
 _MOST_COLUMNS, _LARGEST = 8, 8192
 # A piece of a row: two float64 numbers for each thread of a warp.
 _PIECE = 64
 
 
-def chosen(p: Array, x: Array, table: tuple[tuple[int, Shape | None], ...] | None = None) -> Shape | None:
-    """How to divide the work on these rows, or None where XLA serves.
+def chosen(what: str, p: Array, x: Array) -> Shape | None:
+    """How to divide the work on these rows, "evaluations" of f or "products" with AJ, or None where XLA serves.
 
     A program has to hold a subgradient in its registers, and to count the entries of the rows.
     """
@@ -52,7 +53,7 @@ def chosen(p: Array, x: Array, table: tuple[tuple[int, Shape | None], ...] | Non
     fits = r <= _MOST_COLUMNS and power_of_two(p.shape[1]) * r <= _LARGEST and p.size < 2**31
     real = all(jnp.issubdtype(each.dtype, jnp.floating) for each in (p, x))
     size = 2 * p.size * p.dtype.itemsize
-    return next(shape for least, shape in table or CHOSEN if size >= least) if fits and real else None
+    return next(shape for least, shape in CHOSEN[what] if size >= least) if fits and real else None
 
 
 def power_l1(
@@ -118,7 +119,9 @@ class _Pass(NamedTuple):
         shapes = [jax.ShapeDtypeStruct(each, x.dtype) for each in ((m,), (programs, r + 1, wide), room)]
         tall = jnp.pad(x, ((0, wide - d), (0, 0))).T
         call = pl.pallas_call(
-            lambda *refs: _program(self, refs[: len(matrices)], *refs[len(matrices) : -3], middle=middle, out=refs[-3:]),
+            lambda *refs: _program(
+                self, refs[: len(matrices)], *refs[len(matrices) : -3], middle=middle, out=refs[-3:]
+            ),
             out_shape=shapes,
             grid=(programs,),
             compiler_params=plt.CompilerParams(num_warps=self.shape.warps),
@@ -196,9 +199,7 @@ def _forward(how: _Pass, sources: Sequence[Any], x: Any, at: Array) -> Sides:
 
     sums = [[jnp.zeros((len(at), piece), x.dtype) for _ in range(r)] for _ in sources]
     if whole:
-        sums = lax.fori_loop(
-            jnp.int32(0), jnp.int32(whole), lambda k, sums: add(k * together, together, sums), sums
-        )
+        sums = lax.fori_loop(jnp.int32(0), jnp.int32(whole), lambda k, sums: add(k * together, together, sums), sums)
     sums = add(whole * together, -(-d // piece) - whole * together, sums)
     return [[jnp.sum(total, axis=1) for total in side] for side in sums]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jax
 
+from gnpolyak.base import small
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import require_whole
 from gnpolyak.problem.oracles.native.build import HERE, LIBRARY, NOTE
@@ -52,7 +53,10 @@ def describe() -> dict[str, str]:
 
 def _oracle(state: Availability) -> str:
     if jax.default_backend() != "cpu":
-        return f"XLA (computing on {jax.default_backend()}; the fused oracle is for CPUs)"
+        kernels = (
+            "kernels that read the rows once where they are faster, else " if small.on_gpu() and small.kernels() else ""
+        )
+        return f"{kernels}XLA (computing on {jax.default_backend()})"
     if not state.available:
         return f"XLA ({state.reason})"
     return f"fused C++ for {state.instruction_set} ({state.reason})"

@@ -25,7 +25,8 @@ class PowerL1(Kernel):
 
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Array) -> bool:
         natively = supports(sensing.p, sensing.q, x, penalty.b)
-        return penalty.rows is None and (natively or (on_gpu() and _shape(sensing, x) is not None))
+        by_gpu = on_gpu() and any(_shape(sensing, x, name) is not None for name in ("evaluations", "products"))
+        return penalty.rows is None and (natively or by_gpu)
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
         return _evaluate(sensing, c, penalty, x)
@@ -66,9 +67,9 @@ def _kernels() -> Any:
     return None if kernels() is None else importlib.import_module("gnpolyak.problem.oracles.gpu")
 
 
-def _shape(sensing: PowerSensing, x: Array) -> Any:
+def _shape(sensing: PowerSensing, x: Array, what: str) -> Any:
     """How a kernel divides the work on these rows; None where XLA serves."""
-    return None if _kernels() is None else _kernels().chosen(sensing.p, x)
+    return None if _kernels() is None else _kernels().chosen(what, sensing.p, x)
 
 
 def _native_evaluate(a: PowerSensing, c: SymmetricCP, h: L1, x: Array) -> tuple[Array, Array]:
@@ -76,7 +77,7 @@ def _native_evaluate(a: PowerSensing, c: SymmetricCP, h: L1, x: Array) -> tuple[
 
 
 def _gpu_evaluate(a: PowerSensing, c: SymmetricCP, h: L1, x: Array) -> tuple[Array, Array]:
-    shape = _shape(a, x)
+    shape = _shape(a, x, "evaluations")
     return evaluated(a, c, h, x) if shape is None else _kernels().power_l1(a.p, a.q, h.b, x, c.n, shape)
 
 
@@ -90,7 +91,7 @@ def _native_product(a: PowerSensing, slopes: Array, z: Array | None, w: Array) -
 
 
 def _gpu_product(a: PowerSensing, slopes: Array, z: Array | None, w: Array) -> tuple[Array | None, Array]:
-    shape = None if z is None else _shape(a, z)
+    shape = None if z is None else _shape(a, z, "products")
     if shape is None:
         return _product_plain(a, slopes, z, w)
     return _kernels().power_product(a.p, a.q, slopes, z, w, shape)

@@ -32,7 +32,7 @@ INSIDE = {
         {"formed", "sharding"},
     ],
     "steps": [
-        {"status"},
+        {"status", "cut_kernel"},
         {"linear", "cuts", "targets", "weights"},
         {"metrics", "weighted"},
         {"boxed"},

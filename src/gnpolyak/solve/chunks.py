@@ -39,8 +39,8 @@ def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: t
 def _chunk(problem: Composite, method: Method, target: Target, state: State, limit: Array) -> tuple[State, Array]:
     """Steps until `limit` oracle calls are made, the state stops, or too few calls are left for another step.
 
-    Of each oracle call a row is written down: value, best value, step and inner iterations. They are one array, since on
-    a GPU each array that is written to is a kernel of its own.
+    Of each oracle call a row is written down: value, best value, step and inner iterations. They are one array, since
+    on a GPU each array that is written to is a kernel of its own.
     """
     places = jnp.arange(LONGEST + LONGEST_STEP)
     trace = jnp.zeros((len(places), 4), state.point.value.dtype)

@@ -60,7 +60,7 @@ def in_a_kernel(
 def _multipliers(
     m: Matrix, height: Vector, filled: Vector, value: Array, gap: Array, ridge: float, reach: float
 ) -> tuple[Vector, Array]:
-    """The multipliers, and whether the cuts have a common point in reach, in units in which all cuts are of length 1."""
+    """The multipliers, and whether the cuts have a common point in reach; inside, all cuts are of length 1."""
     k, zero = len(height), value - value
     size = [jnp.sqrt(jnp.maximum(m[i, i], 0.0)) for i in range(k)]
     usable = [filled[i] & (height[i] <= value + gap) & (size[i] > 0) for i in range(k)]

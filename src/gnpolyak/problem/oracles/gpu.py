@@ -119,9 +119,7 @@ class _Pass(NamedTuple):
         shapes = [jax.ShapeDtypeStruct(each, x.dtype) for each in ((m,), (programs, r + 1, wide), room)]
         tall = jnp.pad(x, ((0, wide - d), (0, 0))).T
         call = pl.pallas_call(
-            lambda *refs: _program(
-                self, refs[: len(matrices)], *refs[len(matrices) : -3], middle=middle, out=refs[-3:]
-            ),
+            lambda *refs: _program(self, middle, refs[: len(matrices)], *refs[len(matrices) :]),
             out_shape=shapes,
             grid=(programs,),
             compiler_params=plt.CompilerParams(num_warps=self.shape.warps),
@@ -146,9 +144,11 @@ class _Pass(NamedTuple):
         return fused
 
 
-def _program(how: _Pass, sources: Sequence[Any], x: Any, *data: Any, middle: Any, out: Sequence[Any]) -> None:
+def _program(
+    how: _Pass, middle: Callable[..., tuple[Array, Sides]], sources: Sequence[Any], x: Any, *refs: Any
+) -> None:
     """One program: every so many rows, from its own on."""
-    numbers, parts, room = out
+    *data, numbers, parts, room = refs
     (m, _), (r, wide), rows = sources[0].shape, x.shape, how.shape.rows
     programs, mine = parts.shape[0], pl.program_id(0)
     turns = -(-m // (rows * programs))

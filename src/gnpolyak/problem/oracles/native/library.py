@@ -53,10 +53,9 @@ def describe() -> dict[str, str]:
 
 def _oracle(state: Availability) -> str:
     if jax.default_backend() != "cpu":
-        kernels = (
-            "kernels that read the rows once where they are faster, else " if small.on_gpu() and small.kernels() else ""
-        )
-        return f"{kernels}XLA (computing on {jax.default_backend()})"
+        kernels = small.on_gpu() and small.kernels() is not None
+        others = "kernels that read the rows once where they are faster, else " if kernels else ""
+        return f"{others}XLA (computing on {jax.default_backend()})"
     if not state.available:
         return f"XLA ({state.reason})"
     return f"fused C++ for {state.instruction_set} ({state.reason})"

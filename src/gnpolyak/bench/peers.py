@@ -85,14 +85,13 @@ def iterations(
 ) -> Callable[[], float]:
     """Seconds per oracle call in the library's own loop, which does not count compilation.
 
-    The target lies out of reach, so that the loop runs for as many calls as it is asked to.
+    The target lies out of reach, so that the loop runs for as many calls as it is asked to, or until its method has
+    found what the arithmetic can tell apart.
     """
     first = gnp.minimize(problem, case.x0, method, target=case.target, max_calls=1).value
 
     def measure() -> float:
         res = gnp.minimize(problem, case.x0, method, target=case.target - first / 10, max_calls=calls)
-        if res.calls != calls:
-            raise RuntimeError(f"the loop stopped early: {res.message}")
         return res.seconds / res.calls
 
     return measure

@@ -36,6 +36,8 @@ class LinearSolver(eqx.Module):
     """What the map has to offer."""
     iterative: ClassVar[bool] = False
     """Whether several right-hand sides cost several solves."""
+    uniform: ClassVar[bool] = False
+    """Whether it solves for the point's own subgradient as it does for others."""
 
     @abc.abstractmethod
     def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
@@ -75,6 +77,7 @@ class Closed(LinearSolver):
     """The map's own closed form."""
 
     needs: ClassVar[Capability] = GRAM_PINV
+    uniform: ClassVar[bool] = True
 
     def check(self, problem: Composite, x: Tree) -> None:
         super().check(problem, x)

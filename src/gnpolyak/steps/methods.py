@@ -155,9 +155,11 @@ class MetricMethod(Method):
 
     def propose(self, problem: Composite, point: Point, memory: Memory, outlook: Outlook) -> Proposal:
         problem, point = problem.holding(point)
-        direction = self.metric.direction(problem, point, outlook.gap)
+        bundle = None if memory is None else bundles.from_here(memory, point)
+        gradients = None if bundle is None else bundle.cuts.subgradient
+        direction, several = self.metric.several(problem, point, outlook.gap, gradients)
         theta = outlook.fraction if self.fraction is None else self.fraction
-        x, gamma = self._move(problem, point, memory, theta * outlook.gap, direction)
+        x, gamma = self._move(point, bundle, theta * outlook.gap, direction, several)
         return Proposal(x, memory, gamma, direction.inner_iterations, direction.residual, direction.solved)
 
     def follow(
@@ -166,15 +168,13 @@ class MetricMethod(Method):
         return None if memory is None else bundles.push(memory, point), point
 
     def _move(
-        self, problem: Composite, point: Point, bundle: bundles.Bundle | None, gap: Array, direction: Direction
+        self, point: Point, bundle: bundles.Bundle | None, gap: Array, direction: Direction, directions: Tree
     ) -> tuple[Tree, Array]:
         """Where the step leads, and its size."""
         gamma = gap / direction.decrement
         single = trees.add_scaled(point.x, -gamma, direction.s)
         if bundle is None:
             return single, gamma
-        bundle = bundles.from_here(bundle, point)
-        directions = self.metric.directions(problem, point.x, bundle.cuts.subgradient, direction.damping)
         step, total, sound = bundles.displacement(bundle, directions, gap)
         several = trees.subtract(point.x, step)
         return trees.select(sound, several, single), jnp.where(sound, total, gamma)

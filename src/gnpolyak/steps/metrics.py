@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -69,6 +70,15 @@ class Metric(eqx.Module):
     @abc.abstractmethod
     def directions(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
         """The directions G(x)†g at x for subgradients g of other points, stacked along a leading axis."""
+
+    def several(
+        self, problem: Composite, point: Point, gap: Array, subgradients: Tree | None
+    ) -> tuple[Direction, Tree | None]:
+        """The `direction` at a point, and the `directions` for subgradients of which the first is its own, if any."""
+        direction = self.direction(problem, point, gap)
+        if subgradients is None:
+            return direction, None
+        return direction, self.directions(problem, point.x, subgradients, direction.damping)
 
     def check(self, problem: Composite, x: Tree) -> None:
         """Raise InputError when the problem lacks what this metric needs."""
@@ -158,8 +168,22 @@ class GaussNewton(Metric):
             return trees.select(needed, damped(), plain)
         return lax.cond(needed, damped, lambda: plain)
 
+    def several(
+        self, problem: Composite, point: Point, gap: Array, subgradients: Tree | None
+    ) -> tuple[Direction, Tree | None]:
+        if subgradients is None or self.damping != "auto" or not (on_gpu() and self.solver.uniform):
+            return super().several(problem, point, gap, subgradients)
+        # All at once, the point's own among them: on a GPU a second solve takes as long as all of these.
+        plain = self._solve(problem, point, 0.0)
+        needed = ~plain.solved | _neglects_too_much(problem, point, plain, gap)
+        damping = jnp.where(needed, _balanced_damping(problem, point, plain, gap), 0.0)
+        found = self.directions(problem, point.x, subgradients, damping)
+        return self._judged(problem, point, jax.tree.map(lambda leaf: leaf[0], found), 0, damping), found
+
     def _solve(self, problem: Composite, point: Point, damping: Array | float) -> Direction:
-        s, iterations = self.solver.solve(problem, point, damping)
+        return self._judged(problem, point, *self.solver.solve(problem, point, damping), damping)
+
+    def _judged(self, problem: Composite, point: Point, s: Tree, iterations: Any, damping: Array | float) -> Direction:
         gram = problem.map.gram(point.x)
         return Direction.of(point.subgradient, s, lambda z: trees.add_scaled(gram(z), damping, z), iterations, damping)
 

@@ -6,7 +6,9 @@ and gradients are those of the real space of twice the dimension.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import jax
@@ -75,19 +77,24 @@ def masked(kept: Tree, a: Tree) -> Tree:
 def all_finite(*trees: Tree) -> Array:
     """Tell whether every entry of every leaf is finite."""
     xp = namespace(trees)
-    return xp.array([xp.all(xp.isfinite(leaf)) for leaf in jax.tree.leaves(trees)]).all()
+    return _every(xp, [xp.all(xp.isfinite(leaf)) for leaf in jax.tree.leaves(trees)])
 
 
 def equal(a: Tree, b: Tree) -> Array:
     """Tell whether two trees of one structure agree in every entry."""
     xp = namespace(a, b)
     same = jax.tree.map(lambda u, v: xp.all(u == v), a, b)
-    return xp.array(jax.tree.leaves(same)).all()
+    return _every(xp, jax.tree.leaves(same))
 
 
 def is_zero(a: Tree) -> Array:
     """Tell whether every entry of every leaf is exactly zero."""
-    return jnp.array([jnp.all(leaf == 0) for leaf in jax.tree.leaves(a)]).all()
+    return _every(jnp, [jnp.all(leaf == 0) for leaf in jax.tree.leaves(a)])
+
+
+def _every(xp: Any, conditions: list[Array]) -> Array:
+    """Whether all hold, one after the other: on a GPU a sum whose result goes into an array is a single thread's."""
+    return reduce(operator.and_, conditions, xp.asarray(True))
 
 
 def on_host(a: Tree) -> Tree:

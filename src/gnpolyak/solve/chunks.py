@@ -62,7 +62,7 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
         last = row(info.value, now.best.value, info)
         if method.least_calls == 1:
             # Where no call was made there is no row, and what is written is written over.
-            return now, trace.at[before.calls - first].set(last)
+            return now, lax.dynamic_update_index_in_dim(trace, last, before.calls - first, 0)
         # The products that led to a point are calls too: they have rows of their own, with the value before.
         rest = row(before.point.value, before.best.value, info)
         ours = (places >= before.calls - first) & (places < now.calls - first)

@@ -68,9 +68,11 @@ def from_here(bundle: Bundle, point: Point) -> Bundle:
     already, the older copy counts as an empty place.
     """
     cut = Cut.at(point)
-    copies = jax.vmap(lambda old: trees.equal(old.x, cut.x))(bundle.cuts)
     cuts = jax.tree.map(lambda old, own: jnp.concatenate([own[None], old]), bundle.cuts, cut)
-    return Bundle(cuts, jnp.concatenate([jnp.ones(1, bool), bundle.filled & ~copies]))
+    # The point itself is compared too: sums of which some are put into an array are no longer sums to a GPU's compiler.
+    copies = jax.vmap(lambda each: trees.equal(each.x, cut.x))(cuts)
+    own = jnp.arange(len(copies)) == 0
+    return Bundle(cuts, own | (jnp.pad(bundle.filled, (1, 0)) & ~copies))
 
 
 def heights(bundle: Bundle, y: Tree) -> Array:

@@ -42,6 +42,8 @@ class State(eqx.Module):
     memory: Memory
     """The method's own state."""
     first_gap: Array
+    scale: Array
+    """The size of the data, in whose units rounding is measured."""
     calls: Array
     limit: Array
     """The most oracle calls."""
@@ -94,27 +96,28 @@ def init(
     x0 = x0 if problem.box is None else problem.box.project(x0)
     start, seen = method.evaluate(problem, x0)
     xp = namespace(start)
+    scale = xp.asarray(problem.penalty.scale(), start.value.dtype)
     state = State(
         point=start,
         best=start,
         aim=target.init(start),
         memory=method.init(problem, start, seen),
-        first_gap=_first_gap(problem, start.value - target.stated()),
+        first_gap=_first_gap(scale, start.value - target.stated()),
+        scale=scale,
         calls=xp.asarray(calls, jnp.int32) + 1,
         limit=xp.asarray(limit, jnp.int32),
         idle=xp.zeros((), jnp.int32),
         status=xp.zeros((), jnp.int32),
     )
-    return _with_status(state, _judge(problem, method, target, state))
+    return _with_status(state, _judge(method, target, state))
 
 
-def _first_gap(problem: Composite, gap: Array) -> Array:
+def _first_gap(scale: Array, gap: Array) -> Array:
     """The gap that others are measured by.
 
     One of a start that is beyond all bounds would make a success of anything; the size of the data stands in for it.
     """
     xp = namespace(gap)
-    scale = xp.asarray(problem.penalty.scale(), gap.dtype)
     return xp.where((scale > 0) & (gap > _DIVERGENCE * scale), scale, gap)
 
 
@@ -201,7 +204,7 @@ def _advance(
 ) -> tuple[State, Info]:
     point, seen = method.evaluate(problem, proposal.x)
     memory, onward = method.follow(problem, proposal.memory, state.point, point, seen)
-    improved = _is_better(problem, method, point, onward, state.best)
+    improved = _is_better(method, point, onward, state)
     best = trees.select(improved, point, state.best)
     aim = state.aim
     if not method.leads:
@@ -212,6 +215,7 @@ def _advance(
         aim=aim,
         memory=memory,
         first_gap=state.first_gap,
+        scale=state.scale,
         calls=state.calls + 1 + proposal.products,
         limit=state.limit,
         idle=namespace(state).where(improved, 0, state.idle + 1),
@@ -219,31 +223,31 @@ def _advance(
     )
     stuck = trees.equal(proposal.x, state.point.x)
     info = Info(point.value, proposal.step, proposal.inner_iterations, proposal.residual)
-    return _with_status(moved, _judge(problem, method, target, moved, stuck)), info
+    return _with_status(moved, _judge(method, target, moved, stuck)), info
 
 
-def _is_better(problem: Composite, method: Method, point: Point, onward: Point, best: Point) -> Array:
+def _is_better(method: Method, point: Point, onward: Point, state: State) -> Array:
     """Tell whether a point takes the place of the best one.
 
     Only a number may: −inf would compare as smaller than everything, and no model means it. Where the values are equal
     to rounding, which outliers of 1e20 make them everywhere, a method that leads knows better than they do.
     """
-    xp = namespace(point)
+    xp, best = namespace(point), state.best
     lower = (point.value < best.value) & xp.isfinite(point.value)
     if not method.leads:
         return lower
-    scale = xp.maximum(problem.penalty.scale(), xp.abs(best.value))
+    scale = xp.maximum(state.scale, xp.abs(best.value))
     equal = point.value <= best.value + _ROUNDING * float(jnp.finfo(scale.dtype).eps) * scale
     return lower | (equal & xp.isfinite(point.value) & trees.equal(onward.x, point.x))
 
 
-def _judge(problem: Composite, method: Method, target: Target, state: State, stuck: Array | bool = False) -> Array:
+def _judge(method: Method, target: Target, state: State, stuck: Array | bool = False) -> Array:
     """The status of a state; of several reasons to stop, the first in this list."""
     if method.leads:
-        return _judge_led(problem, method, target, state)
+        return _judge_led(method, target, state)
     onward = state.point
     gap = state.best.value - target.bound(state.aim)
-    scale = jnp.maximum(problem.penalty.scale(), jnp.abs(state.best.value))
+    scale = jnp.maximum(state.scale, jnp.abs(state.best.value))
     rounding = _ROUNDING * float(jnp.finfo(gap.dtype).eps) * scale
     allowed = target.tol * state.first_gap
     # A rule that recovers knows itself when the arithmetic is exhausted: its gap is one that it chose.
@@ -261,15 +265,18 @@ def _judge(problem: Composite, method: Method, target: Target, state: State, stu
         (Status.DIVERGED, grown & (not target.recovers)),
         (Status.STALLED, spent),
     )
-    codes, conditions = zip(*reasons, strict=True)
-    choices = [jnp.asarray(code, jnp.int32) for code in codes]
-    return jnp.select([jnp.asarray(c) for c in conditions], choices, jnp.asarray(target.verdict(state.aim), jnp.int32))
+    # One after the other: `jnp.select` puts the conditions into an array, and on a GPU each of its entries, sums over
+    # all of a subgradient among them, is then the work of a single thread.
+    status = jnp.asarray(target.verdict(state.aim), jnp.int32)
+    for code, condition in reversed(reasons):
+        status = jnp.where(condition, jnp.asarray(code, jnp.int32), status)
+    return status
 
 
-def _judge_led(problem: Composite, method: Method, target: Target, state: State) -> Array:
+def _judge_led(method: Method, target: Target, state: State) -> Array:
     """The status of a state that the method leads: its own verdict, unless the value settles the matter."""
     value, stated, xp = state.best.value, target.stated(), namespace(state)
-    rounding = _ROUNDING * float(jnp.finfo(value.dtype).eps) * xp.maximum(problem.penalty.scale(), xp.abs(value))
+    rounding = _ROUNDING * float(jnp.finfo(value.dtype).eps) * xp.maximum(state.scale, xp.abs(value))
     allowed = target.tol * state.first_gap if target.exact else 0.0
     verdict = xp.asarray(method.verdict(state.memory), jnp.int32)
     below, reached = value < stated - xp.maximum(allowed, rounding), value - stated <= allowed

@@ -58,6 +58,17 @@ def test_product_with_the_jacobian_and_its_adjoint_in_one_pass():
     assert np.allclose(np.ravel(pulled), jacobian.T @ (w * (jacobian @ z.ravel())), atol=1e-11)
 
 
+@pytest.mark.parametrize(
+    ("shape", "r", "together"),
+    [((4_000, 100), 5, 1), ((12_000, 300), 5, 4), ((40_000, 1_000), 5, 15), ((40_000, 1_000), 6, None), ((99, 9), 9, None)],
+)
+def test_evaluations_are_divided_by_the_length_of_the_rows(shape, r, together):
+    """As many pieces of a row at once as there are; XLA serves where the registers of a program would not suffice."""
+    p, x = jax.ShapeDtypeStruct(shape, np.float64), jax.ShapeDtypeStruct((shape[1], r), np.float64)
+    found = gpu.chosen("evaluations", p, x)
+    assert found == (None if together is None else gpu.Shape(4, 4, 264, together))
+
+
 @pytest.mark.parametrize(("m", "chosen"), [(M, NARROW), (M + 1, None)])
 @pytest.mark.filterwarnings("ignore:.*Triton")
 def test_a_gpu_runs_the_pass_where_it_is_chosen_and_a_cpu_its_own(monkeypatch, m, chosen):

@@ -31,7 +31,7 @@ def measured(problem: Any) -> tuple[Measured, np.dtype]:
     _require_kind(problem)
     dtype = arrays.working_dtype(problem)
     problem = _of_one_field(problem.cast(dtype))
-    sensing, b = problem.sensing, np.asarray(problem.penalty.b, np.float64)
+    sensing, b = problem.sensing.computable(), np.asarray(problem.penalty.b, np.float64)
     problem.penalty.check((sensing.p.shape[0],))
     if np.median(np.abs(b)) == 0:
         raise InputError(

@@ -29,12 +29,13 @@ def page(folder: Path) -> str:
 def _run(content: Mapping[str, Any], rows: Sequence[Row]) -> str:
     where = content["environment"]
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
-    head = f"## `{content['command']}`\n\n{where['machine']}, {where['cores']} cores, {', '.join(where['devices'])}; "
+    title = content.get("title", f"`{content['command']}`")
+    head = f"## {title}\n\n{where['machine']}, {where['cores']} cores, {', '.join(where['devices'])}; "
     head += (
         f"{where['date']}; commit {where['commit']}; oracle: {where['oracle']}; Python {where['python']}, {versions}."
     )
     tables = [_table(name, list(group)) for name, group in groupby(rows, key=lambda row: row.measure)]
-    return "\n\n".join([head, *tables])
+    return "\n\n".join([head, *content.get("about", []), *tables])
 
 
 def _table(measure: str, rows: Sequence[Row]) -> str:

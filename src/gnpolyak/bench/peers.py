@@ -74,10 +74,10 @@ def stored_as_float32(case: gnp.instances.Instance) -> gnp.Composite:
 
 
 def require_native() -> None:
-    """SkipError unless the fused oracle for CPUs is in use."""
+    """SkipError unless the fused oracle in C++ is in use, which is for CPUs: a GPU has kernels of its own."""
     state = gnp.native.status()
     if on_gpu() or not state.available:
-        raise SkipError("the fused oracle is for CPUs" if on_gpu() else f"no fused oracle: {state.reason}")
+        raise SkipError("the fused oracle in C++ is for CPUs" if on_gpu() else f"no fused oracle: {state.reason}")
 
 
 def iterations(

@@ -29,7 +29,7 @@ class PowerSensing(Sensing):
 
     On c(X) = Σ xⱼ^⊗n this is Σⱼ (pᵢᵀxⱼ)ⁿ − (qᵢᵀxⱼ)ⁿ: two products with X, whatever n. With the L1 penalty, on a CPU,
     the whole oracle is one pass over the rows in compiled C++ (`gnpolyak.native`), where that is installed, and so is
-    a product with the Jacobian and its adjoint.
+    a product with the Jacobian and its adjoint. On a GPU a kernel does the same, where it is faster than XLA.
 
     On c(X) = XXᴴ, complex, it is Σⱼ |pᵢᵀxⱼ|² − |qᵢᵀxⱼ|²: the squared lengths of the rows of PX, where P is the matrix
     that is multiplied by. For |pᵢᴴxⱼ|² give its conjugate.

@@ -60,7 +60,13 @@ def test_product_with_the_jacobian_and_its_adjoint_in_one_pass():
 
 @pytest.mark.parametrize(
     ("shape", "r", "together"),
-    [((4_000, 100), 5, 1), ((12_000, 300), 5, 4), ((40_000, 1_000), 5, 15), ((40_000, 1_000), 6, None), ((99, 9), 9, None)],
+    [
+        ((4_000, 100), 5, 1),
+        ((12_000, 300), 5, 4),
+        ((40_000, 1_000), 5, 15),
+        ((40_000, 1_000), 6, None),
+        ((99, 9), 9, None),
+    ],
 )
 def test_evaluations_are_divided_by_the_length_of_the_rows(shape, r, together):
     """As many pieces of a row at once as there are; XLA serves where the registers of a program would not suffice."""

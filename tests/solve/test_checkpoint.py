@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
+from gnpolyak.base import container
 from solve.killed import bits, curve, killed, solve
 
 START = np.array([1.0, 1.0, 0.0])
@@ -209,6 +210,21 @@ def test_from_another_thread_too(tmp_path):
     thread.start()
     thread.join()
     assert found[0] == gnp.minimize(decay(), START, checkpoint=path)
+
+
+def test_a_file_whose_states_lack_a_field_is_refused(whole, tmp_path):
+    """As one of an earlier version of the same name does: what is left must not be taken for other fields."""
+    path = tmp_path / "run.ckpt"
+    path.write_bytes(whole)
+    header, arrays = container.read(path)
+    for entry in header["entries"]:
+        del entry["at"][0][-5]
+    container.write(path, header, arrays)
+    written = path.read_bytes()
+    with pytest.raises(gnp.InputError, match="states of other shapes") as refused:
+        gnp.minimize(decay(), START, checkpoint=path)
+    assert "\n" not in str(refused.value)
+    assert path.read_bytes() == written
 
 
 def test_a_larger_limit_goes_on_and_a_smaller_one_is_refused(tmp_path):

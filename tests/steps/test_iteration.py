@@ -138,3 +138,14 @@ def test_a_step_without_its_branch_is_the_same_step(solved):
     assert int(one[0].calls) == (2 if solved else 1)
     for ours, theirs in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         assert np.allclose(ours, theirs, rtol=1e-12, atol=0, equal_nan=True)
+
+
+def test_the_size_of_the_data_is_found_once_and_kept():
+    """For L1 it is the sum of |b|: rounding is measured in units of it."""
+    case = gnp.instances.tensor_sensing(d=8, r=2, kappa=2.0)
+    method, target = gnp.GNP(), gnp.Known(0.0)
+    with precise(True):
+        first = gnp.init(case.problem, method, target, jnp.asarray(case.x0))
+        later = gnp.step(case.problem, method, target, first)[0]
+    assert float(first.scale) == pytest.approx(np.sum(np.abs(case.problem.penalty.b)), rel=1e-14)
+    assert float(later.scale) == float(first.scale)

@@ -6,6 +6,7 @@ import pytest
 import gnpolyak as gnp
 from gnpolyak.base.arrays import precise
 from gnpolyak.base.krylov import conjugate_gradient
+from gnpolyak.steps import metrics
 from gnpolyak.steps.linear import CG, LSMR, Closed, Dense, as_solver
 from gnpolyak.steps.metrics import Euclidean, GaussNewton, RightGram
 from reference import cp_jacobian, factor, pinv_apply
@@ -114,3 +115,30 @@ def test_a_system_that_is_not_solved_is_damped_by_the_default_method():
     goes_on = gnp.minimize(problem, np.zeros(40), gnp.Auto(**unsolved), max_calls=50)
     assert goes_on.calls == 50
     assert goes_on.value < 0.1 * plain.value
+
+
+@pytest.mark.parametrize(("gap", "damped"), [(1e-3, False), (1e3, True)])
+def test_all_directions_at_once_are_those_of_a_dense_solve(monkeypatch, gap, damped):
+    """As a GPU solves for them, the point's own among them, with one damping for all."""
+    monkeypatch.setattr(metrics, "on_gpu", lambda: True)
+    x = factor(8, 3, 50.0, seed=1)
+    problem, point, _ = evaluated(2, x)
+    jacobian = cp_jacobian(x, 2)
+    others = np.random.default_rng(0).standard_normal((2, len(jacobian))) @ jacobian
+    gradients = np.concatenate([np.asarray(point.subgradient)[None], others.reshape(2, *x.shape)])
+    direction, found = GaussNewton(Closed(), "auto").several(problem, point, jnp.asarray(gap), jnp.asarray(gradients))
+    damping = float(direction.damping)
+    system = jacobian.T @ jacobian + damping * np.eye(x.size)
+    expected = np.linalg.pinv(system, rcond=1e-12, hermitian=True) @ gradients.reshape(3, -1).T
+    assert (damping > 0) == damped
+    assert damping == float(GaussNewton(Closed(), "auto").direction(problem, point, jnp.asarray(gap)).damping)
+    assert np.linalg.norm(found.reshape(3, -1).T - expected) < 1e-9 * np.linalg.norm(expected)
+    assert np.array_equal(direction.s, found[0])
+    assert float(direction.residual) < 1e-9
+
+
+def test_without_other_subgradients_there_are_no_other_directions():
+    problem, point, _ = evaluated(2, factor(6, 2, 2.0, seed=0))
+    direction, none = RightGram().several(problem, point, jnp.asarray(1.0), None)
+    assert none is None
+    assert np.array_equal(direction.s, RightGram().direction(problem, point, jnp.asarray(1.0)).s)

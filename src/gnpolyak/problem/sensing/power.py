@@ -20,7 +20,7 @@ from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
 from gnpolyak.problem.sensing.isotropy import roots
 
-
+# Of eight binary digits, which ±1 and small whole numbers need no more of.
 _NARROW = np.dtype(jnp.bfloat16)
 
 
@@ -47,9 +47,9 @@ class PowerSensing(Sensing):
         float64 rows, whenever the rows are float32 numbers to begin with: measured in single precision, small integers,
         ±1. Other rows are rounded once, here: that is a problem with slightly other measurement vectors, solved in full
         precision, and b has to be measured with those. By default the rows follow the dtype of the problem.
-        ``jax.numpy.bfloat16``, for real rows, takes a quarter of the memory: it is exact for ±1 and for other numbers of
-        at most eight binary digits, and rounds others in the third decimal one. Where XLA serves, which for bfloat16 it does
-        on every CPU, all rows are widened at once in each call, and only memory between calls is saved.
+        ``jax.numpy.bfloat16``, for real rows, takes a quarter of the memory: it is exact for ±1 and for other numbers
+        of at most eight binary digits, and rounds others in the third decimal one. Where XLA serves, which for bfloat16
+        it does on every CPU, all rows are widened at once in each call, and memory is saved only between calls.
     """
 
     needs: ClassVar[Capability] = POWER_FORMS

@@ -91,4 +91,4 @@ def test_code_that_needs_more_than_the_test_tools_runs(document, tmp_path, monke
 def test_every_block_that_is_python_is_found():
     """A block under another name for the language would not be run."""
     fences = {fence for document in DOCUMENTS for fence in re.findall(r"^ *```(.+)$", read(document), flags=re.M)}
-    assert fences <= {"python", "py"}
+    assert fences <= {"python", "py", "sh", "yaml"}

@@ -116,7 +116,7 @@ class Composite(eqx.Module):
     def kernel(self, x: Tree) -> Kernel | None:
         """The fused oracle that serves this problem at x, if there is one."""
         kinds = type(self.map), type(self.sensing), type(self.penalty)
-        kernel = KERNELS.get(type(self.sensing)) or KERNELS.get(kinds)
+        kernel = KERNELS.get((Map, kinds[1], Penalty)) or KERNELS.get(kinds)
         served = kernel is not None and kernel.serves(self.map, self.sensing, self.penalty, x)
         return kernel if served else None
 

@@ -61,7 +61,7 @@ class Uncertainty:
             if along is None and not self.problem.streamed:
                 return _whole(self.problem, trees.on_host(self.x), self.sigma)
             x = joined(self.problem, jax.tree.map(jnp.asarray, self.x))
-            directions = [arrays.cast(arrays.as_variable(d), dtype) for d in along or ()]
+            directions = [arrays.cast(arrays.as_variable(d), dtype) for d in (() if along is None else along)]
             if self.problem.streamed:
                 whole = _by_blocks(self.problem, x, self.sigma)
                 flat = np.array([trees.ravel(d)[0] for d in directions])

@@ -107,17 +107,18 @@ def _is_rows(leaf: Any) -> bool:
     return isinstance(leaf, Streamed)
 
 
-def together(given: dict[str, Any], *, real: bool = False) -> list[Any]:
+def together(given: dict[str, Any], *, real: bool = False, spare: str = "") -> list[Any]:
     """Matrices of one sensing, by name: all in memory or, where one is elsewhere and they are too many, all streamed.
 
-    Those that fit a block are read, since streaming would save nothing.
+    Those that fit a block are read, since streaming would save nothing. The one called `spare` may be None.
     """
     as_array = arrays.as_real_array if real else arrays.as_array
+    missing = {spare} if given.get(spare) is None else set()
     if not any(isinstance(each, (np.memmap, Source)) for each in given.values()):
-        return [each if each is None else as_array(each, name) for name, each in given.items()]
+        return [None if name in missing else as_array(each, name) for name, each in given.items()]
     if sum(_bytes(each) for each in given.values()) <= reading.BLOCK_BYTES:
-        return [each if each is None else as_array(_read(each), name) for name, each in given.items()]
-    found = {name: each if each is None else _source(each, name) for name, each in given.items()}
+        return [None if name in missing else as_array(_read(each), name) for name, each in given.items()]
+    found = {name: None if name in missing else _source(each, name) for name, each in given.items()}
     sources = [source for source in found.values() if source is not None]
     _require_fit(sources, real)
     for source in sources:

@@ -9,9 +9,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base.trees import Tree
+from gnpolyak.problem.maps import Map
 from gnpolyak.problem.oracles.native.dispatch import evaluated
 from gnpolyak.problem.oracles.products import Products, linearised
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
+from gnpolyak.problem.penalties import Penalty
 from gnpolyak.problem.sensing.shards import Shards, summed
 
 
@@ -68,4 +70,4 @@ def _kernel(c: Any, a: Any, h: Any, x: Tree) -> Kernel | None:
     return kernel if kernel is not None and kernel.serves(c, a, h, x) else None
 
 
-KERNELS.register(Shards)(Across())
+KERNELS.register(Map, Shards, Penalty)(Across())

@@ -39,4 +39,4 @@ class Kernel(abc.ABC):
 
 
 KERNELS: Table[Kernel] = Table("fused oracles")
-"""Kernels by the types (map, sensing, penalty), or by that of the sensing alone, for any map and penalty."""
+"""Kernels by the types (map, sensing, penalty); under (Map, sensing, Penalty) one for any map and penalty."""

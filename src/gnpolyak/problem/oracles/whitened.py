@@ -6,10 +6,10 @@ from typing import Any
 
 from jax import Array
 
-from gnpolyak.problem.maps import SymmetricCP
+from gnpolyak.problem.maps import Map, SymmetricCP
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
-from gnpolyak.problem.penalties import L1, Spread
+from gnpolyak.problem.penalties import L1, Penalty, Spread
 from gnpolyak.problem.sensing import Whitened
 
 
@@ -41,7 +41,7 @@ class Behind(Kernel):
 
     def _own(self, c: Any, sensing: Any, penalty: Any) -> Kernel:
         rows = type(sensing.rows)
-        return KERNELS.get(rows) or KERNELS[type(c), rows, type(penalty)]
+        return KERNELS.get((Map, rows, Penalty)) or KERNELS[type(c), rows, type(penalty)]
 
 
 KERNELS.register(SymmetricCP, Whitened, L1)(Behind())

@@ -59,7 +59,7 @@ class PowerSensing(Sensing):
 
     def __init__(self, p: Any, q: Any | None = None, storage: Any = None) -> None:
         self.storage = None if storage is None else floating(storage, _NARROW)
-        self.p, self.q = (stored(rows, self.storage) for rows in together({"p": p, "q": q}))
+        self.p, self.q = (stored(rows, self.storage) for rows in together({"p": p, "q": q}, spare="q"))
         if self.p.ndim != 2 or 0 in self.p.shape or (self.q is not None and self.p.shape != self.q.shape):
             raise InputError(
                 given=f"p of shape {self.p.shape}" + ("" if self.q is None else f" and q of shape {self.q.shape}"),

@@ -79,12 +79,14 @@ def _require_kind(problem: Any) -> None:
 def _look(sensing: PowerSensing, n: int) -> Looked:
     rows = [wide(each) for each in (sensing.p, sensing.q) if each is not None]
     x = np.random.default_rng(0).standard_normal(rows[0].shape[1])
-    terms = [np.abs(each @ x) ** n if np.iscomplexobj(each) else (each @ x) ** n for each in rows]
-    return Looked(
-        size=max(float(np.max(np.abs(each))) for each in rows),
-        first=float(np.max(np.abs(terms[0]))),
-        difference=float(np.max(np.abs(terms[0] - terms[1]))) if len(terms) == 2 else np.inf,
-    )
+    # Numbers whose powers leave the arithmetic are told by their size.
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = [np.abs(each @ x) ** n if np.iscomplexobj(each) else (each @ x) ** n for each in rows]
+        return Looked(
+            size=max(float(np.max(np.abs(each))) for each in rows),
+            first=float(np.max(np.abs(terms[0]))),
+            difference=float(np.max(np.abs(terms[0] - terms[1]))) if len(terms) == 2 else np.inf,
+        )
 
 
 def _require_measuring(seen: Looked, n: int, dtype: np.dtype) -> None:

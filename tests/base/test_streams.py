@@ -178,7 +178,7 @@ class TestTogether:
 
     @pytest.mark.usefixtures("tiny")
     def test_an_array_beside_a_file_is_cut_like_it(self, mapped, table):
-        p, q, none = together({"p": mapped, "q": table + 1, "more": None})
+        p, q, none = together({"p": mapped, "q": table + 1, "more": None}, spare="more")
         assert none is None
         assert np.array_equal(read(p.source, q.source)[1], table + 1)
 

@@ -64,7 +64,7 @@ def check(case: str, found: dict[str, Any]) -> None:
 
 
 def test_standard_errors_are_the_same(told: dict[str, dict[str, Any]]) -> None:
-    # On one device by a factorisation, on several by conjugate gradients.
+    # On one device from AJ as a matrix, on several from a product with it for each variable.
     assert told["noise"]["errors"] < 1e-6
 
 

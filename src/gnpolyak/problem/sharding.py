@@ -219,7 +219,9 @@ def _spread(
     width = int(np.prod(penalty.b.shape[1:]))
     layout = Layout(mesh, tuple(width * length for length in lengths), width * room)
     devices = [device for device in mesh.devices.flat if _is_own(device)]
-    entries = int(_of_all([max(problem.sensing.block(*end, room).entries for end in ends)]).max())
+    # Blocks are copies: only those of measurements with entries that vary in number are made to be counted.
+    most = max(problem.sensing.block(*end, room).entries for end in ends) if problem.sensing.entries else 0
+    entries = int(_of_all([most]).max())
     with arrays.precise(True):
         parts = [
             jax.device_put(_piece(problem, end, room, entries), device)

@@ -11,10 +11,11 @@ from jax import Array
 
 from gnpolyak.base.arrays import as_data
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
 
 
-class Data(eqx.Module):
+class Data(Module):
     """Arguments of a function, any pytrees: their numbers are arrays for JAX, the rest part of the program.
 
     An Equinox module, for instance, has arrays as well as functions for leaves. Only the former may be arguments of
@@ -61,7 +62,7 @@ class Data(eqx.Module):
         return jax.tree.unflatten(self.structure, leaves)
 
 
-class Function(eqx.Module):
+class Function(Module):
     """``function(at, *args)``: a user's function, or a `gnpolyak.base.tracing.Program` that stands for it."""
 
     function: Callable[..., Any] = eqx.field(static=True)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import trees
+from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
 
 
-class KrylovSolution(eqx.Module):
+class KrylovSolution(Module):
     """The solution of an inner linear system and what it took."""
 
     solution: Tree
     iterations: Array
 
 
-class _CG(eqx.Module):
+class _CG(Module):
     z: Tree
     residual: Tree
     direction: Tree

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.inputs import Model
@@ -86,7 +86,7 @@ def judged(figures: dict[str, float], good: dict[str, bool]) -> Check:
     return Check(True, figures, f"Consistent with the derivative: {', '.join(figures)}.")
 
 
-class _Vectors(eqx.Module):
+class _Vectors(Module):
     """What the checks of a map pair with each other."""
 
     u: Tree

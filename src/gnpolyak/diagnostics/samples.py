@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import Module
 from gnpolyak.base.numbers import is_real, require_real, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
@@ -32,7 +32,7 @@ _LANCZOS_STEPS = 50
 _ROUND = 32
 
 
-class _Observation(eqx.Module):
+class _Observation(Module):
     gap: Array
     distance: Array
     projected: Array

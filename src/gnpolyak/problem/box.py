@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays, trees
+from gnpolyak.base.modules import Module
 from gnpolyak.base.namespace import namespace
 from gnpolyak.base.trees import Tree
 
 
-class Box(eqx.Module):
+class Box(Module):
     """Bounds on every real number of a variable, infinite where there is none.
 
     Parameters

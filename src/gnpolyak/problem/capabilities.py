@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
-import equinox as eqx
 import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
 
 
@@ -49,7 +49,7 @@ BY_AUTODIFF = frozenset({ENTRIES, GRAM, CURVATURE, DISTANCE})
 """What a map whose image can be formed has without saying so."""
 
 
-class Part(eqx.Module):
+class Part(Module):
     """A part of a problem: a penalty, a map or a sensing operator, which JAX sees as a pytree."""
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +12,7 @@ from jax import Array
 
 from gnpolyak.base import failures, trees
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import Module
 from gnpolyak.base.shapes import checked_once, shapes_of
 from gnpolyak.base.streams.rows import is_streamed, outlined
 from gnpolyak.base.trees import Tree
@@ -25,7 +25,7 @@ from gnpolyak.problem.penalties import Penalty
 from gnpolyak.problem.sensing import Identity, Sensing
 
 
-class Point(eqx.Module):
+class Point(Module):
     """A point and what one oracle call says about it."""
 
     x: Tree
@@ -36,7 +36,7 @@ class Point(eqx.Module):
     """The element of ∂h at the measurements that g was made of; None where a fused oracle never formed it."""
 
 
-class Composite(eqx.Module):
+class Composite(Module):
     """Minimise f(x) = h(A(c(x))) over x.
 
     The metric of a method uses J = ∇c alone, never the Jacobian of A∘c.

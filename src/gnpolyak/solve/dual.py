@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +14,7 @@ from jax import Array, lax
 
 from gnpolyak.base import trees
 from gnpolyak.base.measurements import Layout, gathered, laid_out
+from gnpolyak.base.modules import Module
 from gnpolyak.base.namespace import namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM_PINV
@@ -70,7 +70,7 @@ class Dual:
         return replace(self, **{**figures, "seconds": self.seconds})
 
 
-class Data(eqx.Module):
+class Data(Module):
     """The residuals, which of them are zero, the size of a typical datum, and whether the residuals add up to h."""
 
     r: Array
@@ -169,7 +169,7 @@ def _slope(g: Tree, y: Tree, push: Callable[[Tree], Array]) -> Array:
     return along * (trees.dot(g, y) / lengths(push(y)[:, None])[0])
 
 
-class _Balance(eqx.Module):
+class _Balance(Module):
     """A search for v: it is balanced, clipped where it leaves the box, balanced again, and in the end to all digits."""
 
     v: Array

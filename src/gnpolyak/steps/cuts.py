@@ -6,12 +6,12 @@ cut meets the level. Older cuts, which the method has already paid for, say wher
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import small, trees
+from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps import cut_kernel
@@ -22,7 +22,7 @@ _RIDGE = 1e4
 _REACH = 5.0
 
 
-class Cut(eqx.Module):
+class Cut(Module):
     """What one point says about all others: f(y) ≈ value + ⟨subgradient, y − x⟩."""
 
     x: Tree
@@ -39,7 +39,7 @@ class Cut(eqx.Module):
         return self.value + trees.dot(self.subgradient, trees.subtract(y, self.x))
 
 
-class Bundle(eqx.Module):
+class Bundle(Module):
     """The cuts of the last k evaluated points, stacked along a leading axis, the newest first."""
 
     cuts: Cut

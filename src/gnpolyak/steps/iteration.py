@@ -12,6 +12,7 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import Module
 from gnpolyak.base.namespace import cond, namespace
 from gnpolyak.base.numbers import COUNTABLE
 from gnpolyak.base.trees import Tree
@@ -30,7 +31,7 @@ _STALL_FACTOR = 64
 _DIVERGENCE = 1e8
 
 
-class State(eqx.Module):
+class State(Module):
     """All that the next step needs."""
 
     point: Point
@@ -53,7 +54,7 @@ class State(eqx.Module):
     """A `Status` code; `Status.RUNNING` until there is a reason to stop."""
 
 
-class Info(eqx.Module):
+class Info(Module):
     """What one oracle call showed; nothing here is needed to go on."""
 
     value: Array

@@ -19,6 +19,7 @@ from jax import Array, lax
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient
+from gnpolyak.base.modules import Module
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM, GRAM_PINV, IMAGE, Capability
@@ -29,7 +30,7 @@ from gnpolyak.problem.composite import Composite, Point
 LARGEST_DENSE_VARIABLE, LARGEST_DENSE_JACOBIAN = 1000, 2**23
 
 
-class LinearSolver(eqx.Module):
+class LinearSolver(Module):
     """Solves (JᵀJ + λI) s = g in the minimum-norm sense, J = ∇c(x)."""
 
     needs: ClassVar[Capability] = GRAM
@@ -187,7 +188,7 @@ class Dense(_OnImages):
         return jax.vmap(lambda g: unravel(factors.solve(trees.ravel(g)[0])))(subgradients)
 
 
-class _Factors(eqx.Module):
+class _Factors(Module):
     """J D⁻¹ = QR with columns of length 1: where J has full rank R is all that is needed, else the singular values."""
 
     q: Array

@@ -13,6 +13,7 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import Module
 from gnpolyak.base.numbers import COUNTABLE, counted, is_real, is_whole, require_flag, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
@@ -41,7 +42,7 @@ Memory = Any
 """What a method keeps from one step to the next, a pytree of its own choosing."""
 
 
-class Outlook(eqx.Module):
+class Outlook(Module):
     """What a method may know beside the point it stands at."""
 
     gap: Array
@@ -52,7 +53,7 @@ class Outlook(eqx.Module):
     """How many oracle calls are left, that of the point proposed included."""
 
 
-class Proposal(eqx.Module):
+class Proposal(Module):
     """Where a method would go next."""
 
     x: Tree
@@ -68,7 +69,7 @@ class Proposal(eqx.Module):
     """Products with A and its adjoint that the proposal took, each of which counts as an oracle call."""
 
 
-class Method(eqx.Module):
+class Method(Module):
     """A way to propose the next point, which may keep a memory of its own between steps."""
 
     name: ClassVar[str]

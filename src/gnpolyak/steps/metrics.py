@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from gnpolyak.base import small, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import Module
 from gnpolyak.base.small import on_gpu
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import CURVATURE, RIGHT_GRAM
@@ -24,7 +25,7 @@ from gnpolyak.steps.linear import LinearSolver
 _SOLVABLE = 1e-5
 
 
-class Direction(eqx.Module):
+class Direction(Module):
     """A direction and how it was found."""
 
     s: Tree
@@ -60,7 +61,7 @@ class Direction(eqx.Module):
         )
 
 
-class Metric(eqx.Module):
+class Metric(Module):
     """A positive semidefinite G(x)."""
 
     @abc.abstractmethod

@@ -16,6 +16,7 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.krylov import conjugate_gradient
+from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, scaled_inverses, symmetric_pinv
@@ -42,7 +43,7 @@ def together(x: Sequence[Array], y: Sequence[Array]) -> tuple[tuple[Array, ...],
     return left, tuple(r[:, a.shape[1] :] for r, (a, _) in zip(small, pairs, strict=True))
 
 
-class Compressed(eqx.Module):
+class Compressed(Module):
     """A multilinear map at small factors, and what is needed of the large ones."""
 
     map: Map

@@ -14,6 +14,7 @@ from jax import Array, lax
 
 from gnpolyak.base import small
 from gnpolyak.base.krylov import conjugate_gradient
+from gnpolyak.base.modules import Module
 from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, is_regular, reciprocal, symmetric_pinv
 
 # Up to this rank the r²×r² matrix of the reduced system (at most 8 MB) is factorised; above it CG runs on r×r unknowns.
@@ -78,7 +79,7 @@ def tensor_pinv(n: int, x: Array, g: Array, damping: Array | float) -> Array:
     return q @ z_inside + z_outside
 
 
-class _Reduced(eqx.Module):
+class _Reduced(Module):
     """The two systems of `tensor_pinv` for one triangular factor R."""
 
     n: int = eqx.field(static=True)

@@ -6,17 +6,17 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.base.arrays import as_real_array, is_traced, on_device
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import Module
 from gnpolyak.problem.capabilities import RESIDUALS, Part
 
 
-class Rows(eqx.Module):
+class Rows(Module):
     """The measurements that count, each times its weight: a linear map of flat measurements, and its adjoint.
 
     Those of weight zero are left out rather than multiplied by it: a datum that is to be ignored has no say in a median

@@ -13,6 +13,7 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import Module
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import ENTRIES, Capability
@@ -104,7 +105,7 @@ class Entries(Sensing):
             )
 
 
-class Sweep(eqx.Module):
+class Sweep(Module):
     """The entries of a matrix sorted by the longer axis, so that each of its rows is read and written once.
 
     They are cut into parts of whole rows by their number alone: sums are the same whoever computes which part.

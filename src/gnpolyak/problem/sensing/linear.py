@@ -14,13 +14,14 @@ from jax import Array
 from gnpolyak.base import arrays, failures, tracing, trees
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import Module
 from gnpolyak.base.streams import Streamed, together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Hermitian, LowRank, Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
 
 
-class Matrix(eqx.Module):
+class Matrix(Module):
     """A as an array, one row a measurement."""
 
     rows: Array
@@ -33,7 +34,7 @@ class Matrix(eqx.Module):
         return self.rows @ image.ravel()
 
 
-class Sparse(eqx.Module):
+class Sparse(Module):
     """A as its entries that are not zero, ordered by rows: on a GPU as on a CPU, that is all JAX needs."""
 
     row: Array
@@ -59,7 +60,7 @@ class Sparse(eqx.Module):
         return jax.ops.segment_sum(terms, self.row, self.m, indices_are_sorted=True)
 
 
-class Pair(eqx.Module):
+class Pair(Module):
     """A and its adjoint as functions. Neither is differentiated: A is its own derivative."""
 
     forward: Function

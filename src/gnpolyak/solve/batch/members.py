@@ -11,11 +11,12 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
+from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 
 
-class Members(eqx.Module):
+class Members(Module):
     """Problems that a program works on together."""
 
     own: tuple[Any, ...]

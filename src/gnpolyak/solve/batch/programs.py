@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.batch.members import Members, chosen
@@ -23,7 +24,7 @@ from gnpolyak.steps.weighted import data
 STEPS = 16
 
 
-class Trace(eqx.Module):
+class Trace(Module):
     """What a chunk writes down of each of its steps, one column for each member."""
 
     calls: Array

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.modules import Module
 from gnpolyak.base.namespace import namespace
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.problem.composite import Point
@@ -21,7 +22,7 @@ _WINDOW = 200
 _LITTLE = 1e-4
 
 
-class _LevelAim(eqx.Module):
+class _LevelAim(Module):
     reference: Array
     """The best value when the current level was set."""
     delta: Array
@@ -43,7 +44,7 @@ class _LevelAim(eqx.Module):
     window: _Window
 
 
-class _Window(eqx.Module):
+class _Window(Module):
     """The progress of the last stretch of calls, to tell a value that levels off from one that converges."""
 
     age: Array

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
+from gnpolyak.base.modules import Module
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target
@@ -18,7 +18,7 @@ _WINDOW = 8
 _SHARE = 0.1
 
 
-class _OpeningAim(eqx.Module):
+class _OpeningAim(Module):
     inner: Any
     first: Array
     """The value at the start."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.modules import Module
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target
 
 
-class _RestartAim(eqx.Module):
+class _RestartAim(Module):
     start: Point
     estimate: Array
     """h_k, the level of restart k."""

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from gnpolyak.base.namespace import cholesky_solver, cond, namespace, solve_triangular, svd, while_loop
+from gnpolyak.base.sniffing import cholesky_solver, cond, namespace, solve_triangular, svd, while_loop
 
 RNG = np.random.default_rng(0)
 SQUARE = RNG.standard_normal((5, 5))

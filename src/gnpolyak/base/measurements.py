@@ -22,7 +22,7 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from gnpolyak.base.namespace import namespace
+from gnpolyak.base.sniffing import namespace
 
 
 @dataclass(frozen=True)

@@ -1,71 +1,150 @@
-"""NumPy or jax.numpy, whichever the arrays at hand belong to.
+"""NumPy or jax.numpy: code that is written once over `xp`, the namespace of the arrays that it works on.
 
-What is written with these runs inside compiled programs, and as well on the host, on NumPy arrays and without compiling
-anything: a small problem takes less time to solve there than its program takes to compile.
+Steps, maps, measurements and penalties run inside compiled programs, and as well on the host, on NumPy arrays and
+without compiling anything: most problems take less time to solve there than their program takes to compile. Which of
+the two it is to be is decided once, when a solve is planned. `Portable.using` binds a module to it; below that nothing
+looks at the type of an array.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from gnpolyak.base.modules import Module
+
 _T = TypeVar("_T")
+_NAMESPACES: dict[str, Any] = {"jax": jnp, "numpy": np}
 
 
-def namespace(*trees: Any) -> Any:
-    """jax.numpy where any leaf is an array of JAX or a trace, else NumPy."""
-    return jnp if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(trees)) else np
+class Portable(Module):
+    """A module whose methods may be written over `xp`.
+
+    A class that writes all of them so says it with ``over_xp = True`` in its own body: a class that derives from it
+    may override a method with one that is not.
+    """
+
+    over_xp: ClassVar[bool] = False
+    # By name, since a module cannot be pickled.
+    _namespace: str = eqx.field(static=True, init=False, default="jax", repr=False)
+
+    @property
+    def xp(self) -> Any:
+        """The namespace of its arrays, jax.numpy unless it was bound to NumPy."""
+        return _NAMESPACES[self._namespace]
+
+    @property
+    def runs_on_numpy(self) -> bool:
+        """Whether it can be bound to NumPy: it, and every module in it, is written over `xp`."""
+        return vars(type(self)).get("over_xp", False) and all(each.runs_on_numpy for each in self._children())
+
+    def using(self, xp: Any) -> Self:
+        """The same module, and those in it, bound to a namespace; its arrays are views where NumPy can have them."""
+        convert = _on_host if xp is np else jnp.asarray
+        leaves, structure = jax.tree.flatten(self, is_leaf=lambda node: isinstance(node, Portable) and node is not self)
+        bound = [each.using(xp) if isinstance(each, Portable) else convert(each) for each in leaves]
+        made: Self = jax.tree.unflatten(structure, bound)
+        made.__dict__["_namespace"] = "numpy" if xp is np else "jax"
+        return made
+
+    def _children(self) -> list[Portable]:
+        nodes = jax.tree.leaves(self, is_leaf=lambda node: isinstance(node, Portable) and node is not self)
+        return [node for node in nodes if isinstance(node, Portable)]
 
 
-def cond(condition: Any, then: Callable[[], _T], otherwise: Callable[[], _T]) -> _T:
+def _on_host(leaf: Any) -> Any:
+    return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
+
+
+def cond(xp: Any, condition: Any, then: Callable[[], _T], otherwise: Callable[[], _T]) -> _T:
     """One of two results, of which on the host only that one is computed."""
-    if isinstance(condition, jax.Array):
+    if xp is jnp:
         return lax.cond(condition, then, otherwise)
     return then() if condition else otherwise()
 
 
-def while_loop(going: Callable[[_T], Any], body: Callable[[_T], _T], state: _T) -> _T:
+def while_loop(xp: Any, going: Callable[[_T], Any], body: Callable[[_T], _T], state: _T) -> _T:
     """The state after as many turns as `going` allows."""
-    if namespace(state) is jnp:
+    if xp is jnp:
         return lax.while_loop(going, body, state)
     while going(state):
         state = body(state)
     return state
 
 
-def svd(matrix: Any) -> tuple[Any, Any, Any]:
+def each(xp: Any, function: Callable[..., Any], *stacked: Any) -> Any:
+    """What a function gives of the members of stacked trees, stacked."""
+    if xp is jnp:
+        return jax.vmap(function)(*stacked)
+    count = len(jax.tree.leaves(stacked)[0])
+    results = [function(*jax.tree.map(lambda leaf: leaf[i], stacked)) for i in range(count)]  # noqa: B023
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *results)
+
+
+def svd(xp: Any, matrix: Any) -> tuple[Any, Any, Any]:
     """The thin singular value decomposition, full of NaN where there is none."""
-    xp = namespace(matrix)
     try:
-        return xp.linalg.svd(matrix, full_matrices=False)
+        left, values, right = xp.linalg.svd(matrix, full_matrices=False)
     except np.linalg.LinAlgError:
         k, (m, n) = min(matrix.shape), matrix.shape
-        return tuple(np.full(shape, np.nan, matrix.dtype) for shape in ((m, k), (k,), (k, n)))  # type: ignore[return-value]
+        left, values, right = (np.full(shape, np.nan, matrix.dtype) for shape in ((m, k), (k,), (k, n)))
+    return left, values, right
 
 
-def solve_triangular(upper: Any, b: Any) -> Any:
-    """The solution of an upper triangular system, NaN where there is none."""
-    if isinstance(upper, jax.Array):
-        return jax.scipy.linalg.solve_triangular(upper, b)
+def eigh(xp: Any, matrix: Any) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix, NaN where there are none."""
     try:
-        return np.linalg.solve(upper, b)
+        values, vectors = xp.linalg.eigh(matrix)
+    except np.linalg.LinAlgError:
+        values, vectors = np.full(len(matrix), np.nan, matrix.real.dtype), np.full_like(matrix, np.nan)
+    return values, vectors
+
+
+def cholesky(xp: Any, matrix: Any) -> Any:
+    """The lower triangular factor of a positive definite matrix, NaN where it is none."""
+    try:
+        return xp.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrix, np.nan)
+
+
+def solve(xp: Any, matrix: Any, b: Any) -> Any:
+    """The solution of a square system, NaN where there is none."""
+    try:
+        return xp.linalg.solve(matrix, b)
     except np.linalg.LinAlgError:
         return np.full_like(b, np.nan)
 
 
-def cholesky_solver(matrix: Any) -> Callable[[Any], Any]:
-    """b ↦ matrix⁻¹b for a positive definite matrix, NaN where it is none."""
-    if isinstance(matrix, jax.Array):
+def solve_triangular(xp: Any, triangle: Any, b: Any, *, lower: bool = False, transposed: bool = False) -> Any:
+    """The solution of a triangular system, or of its transpose; infinite or NaN where there is none."""
+    if xp is jnp:
+        return jax.scipy.linalg.solve_triangular(triangle, b, lower=lower, trans=int(transposed))
+    (trtrs,) = _lapack(("trtrs",), triangle, b)
+    found, info = trtrs(triangle, b, lower=lower, trans=int(transposed))
+    return found if info == 0 else np.full_like(b, np.nan)
+
+
+def cho_solver(xp: Any, matrix: Any) -> Callable[[Any], Any]:
+    """The map b ↦ matrix⁻¹b of a positive definite matrix, NaN where it is none."""
+    if xp is jnp:
         factor = jax.scipy.linalg.cho_factor(matrix)
         return lambda b: jax.scipy.linalg.cho_solve(factor, b)
-    try:
-        # NumPy solves no triangular systems; of these few rows the inverse of the factor is as good.
-        inverse = np.linalg.inv(np.linalg.cholesky(matrix))
-    except np.linalg.LinAlgError:
+    potrf, potrs = _lapack(("potrf", "potrs"), matrix)
+    triangle, info = potrf(matrix, lower=True, clean=False)
+    if info:
         return lambda b: np.full_like(b, np.nan)
-    return lambda b: inverse.T @ (inverse @ b)
+    return lambda b: potrs(triangle, b, lower=True)[0]
+
+
+def _lapack(names: tuple[str, ...], *arrays: Any) -> Any:
+    # SciPy's linear algebra takes a tenth of a second to import, and many problems do without it.
+    from scipy.linalg import get_lapack_funcs  # noqa: PLC0415
+
+    return get_lapack_funcs(names, arrays)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.flatten_util import ravel_pytree
 
-from gnpolyak.base.namespace import namespace
+from gnpolyak.base.sniffing import namespace
 
 Tree = Any
 """An array or a pytree of arrays: the type of a variable x and of its subgradients."""
@@ -25,13 +24,13 @@ Tree = Any
 
 def dot(a: Tree, b: Tree) -> Array:
     """⟨a, b⟩, summed over all leaves; a real number."""
-    products = jax.tree.leaves(jax.tree.map(lambda u, v: jnp.sum(jnp.real(jnp.conj(u) * v)), a, b))
-    return jnp.stack(products).sum()
+    products = [(u.conj() * v).real.sum() for u, v in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)]
+    return reduce(operator.add, products)
 
 
 def norm(a: Tree) -> Array:
     """‖a‖ = ⟨a, a⟩^½."""
-    return jnp.sqrt(dot(a, a))
+    return dot(a, a) ** 0.5
 
 
 def add_scaled(a: Tree, scale: Array | float, b: Tree) -> Tree:
@@ -51,7 +50,7 @@ def scale(factor: Array | float, a: Tree) -> Tree:
 
 def conjugate(a: Tree) -> Tree:
     """The complex conjugate of every leaf; a real tree as it is."""
-    return jax.tree.map(jnp.conj, a)
+    return jax.tree.map(lambda leaf: leaf.conj(), a)
 
 
 def adjoint(transpose: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
@@ -71,30 +70,29 @@ def select(condition: Any, a: Tree, b: Tree) -> Tree:
 
 def masked(kept: Tree, a: Tree) -> Tree:
     """The tree with zeros where `kept`, a tree of masks, does not hold."""
-    return jax.tree.map(lambda k, u: jnp.where(k, u, 0.0), kept, a)
+    xp = namespace(a)
+    return jax.tree.map(lambda k, u: xp.where(k, u, 0.0), kept, a)
 
 
 def all_finite(*trees: Tree) -> Array:
     """Tell whether every entry of every leaf is finite."""
-    xp = namespace(trees)
-    return _every(xp, [xp.all(xp.isfinite(leaf)) for leaf in jax.tree.leaves(trees)])
+    # NaN compares false with everything.
+    return _every([(abs(leaf) < np.inf).all() for leaf in jax.tree.leaves(trees)])
 
 
 def equal(a: Tree, b: Tree) -> Array:
     """Tell whether two trees of one structure agree in every entry."""
-    xp = namespace(a, b)
-    same = jax.tree.map(lambda u, v: xp.all(u == v), a, b)
-    return _every(xp, jax.tree.leaves(same))
+    return _every([(u == v).all() for u, v in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)])
 
 
 def is_zero(a: Tree) -> Array:
     """Tell whether every entry of every leaf is exactly zero."""
-    return _every(jnp, [jnp.all(leaf == 0) for leaf in jax.tree.leaves(a)])
+    return _every([(leaf == 0).all() for leaf in jax.tree.leaves(a)])
 
 
-def _every(xp: Any, conditions: list[Array]) -> Array:
+def _every(conditions: list[Array]) -> Array:
     """Whether all hold, one after the other: on a GPU a sum whose result goes into an array is a single thread's."""
-    return reduce(operator.and_, conditions, xp.asarray(True))
+    return reduce(operator.and_, conditions, np.True_)
 
 
 def on_host(a: Tree) -> Tree:
@@ -119,31 +117,16 @@ def trimmed(a: Tree) -> Tree:
     return jax.tree.map(lambda leaf: leaf[:, kept], a)
 
 
-class _Parts(NamedTuple):
-    real: Array
-    imag: Array
-
-
-def ravel(a: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+def ravel(a: Tree, xp: Any = None) -> tuple[Array, Callable[[Array], Tree]]:
     """The tree as one real vector, real parts before imaginary ones, and the way back."""
-    parts = jax.tree.map(lambda leaf: _Parts(leaf.real, leaf.imag) if jnp.iscomplexobj(leaf) else leaf, a)
-    flat, unravel = _ravel_on_host(parts) if namespace(a) is np else ravel_pytree(parts)
-    structure = jax.tree.structure(a)
+    xp = namespace(a) if xp is None else xp
+    leaves, structure = jax.tree.flatten(a)
+    parts = [part for leaf in leaves for part in ((leaf.real, leaf.imag) if xp.iscomplexobj(leaf) else (leaf,))]
+    ends = np.cumsum([part.size for part in parts])
 
     def back(u: Array) -> Tree:
-        entries = jax.tree.leaves(unravel(u), is_leaf=lambda node: isinstance(node, _Parts))
-        return jax.tree.unflatten(structure, [e.real + 1j * e.imag if isinstance(e, _Parts) else e for e in entries])
+        pieces = (u[end - part.size : end].reshape(part.shape) for part, end in zip(parts, ends, strict=True))
+        whole = [next(pieces) + 1j * next(pieces) if xp.iscomplexobj(leaf) else next(pieces) for leaf in leaves]
+        return jax.tree.unflatten(structure, whole)
 
-    return flat, back
-
-
-def _ravel_on_host(a: Tree) -> tuple[Any, Callable[[Any], Tree]]:
-    leaves, structure = jax.tree.flatten(a)
-    shapes = [np.shape(leaf) for leaf in leaves]
-    places = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-
-    def back(u: Any) -> Tree:
-        pieces = zip(np.split(u, places), shapes, strict=True)
-        return jax.tree.unflatten(structure, [piece.reshape(shape) for piece, shape in pieces])
-
-    return np.concatenate([np.ravel(leaf) for leaf in leaves]) if leaves else np.zeros(0), back
+    return xp.concatenate([part.ravel() for part in parts]) if parts else xp.zeros(0), back

@@ -8,7 +8,7 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.modules import Module
-from gnpolyak.base.namespace import namespace
+from gnpolyak.base.sniffing import namespace
 from gnpolyak.base.trees import Tree
 
 

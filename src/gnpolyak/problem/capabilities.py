@@ -10,7 +10,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import Portable
 from gnpolyak.base.trees import Tree
 
 
@@ -49,7 +49,7 @@ BY_AUTODIFF = frozenset({ENTRIES, GRAM, CURVATURE, DISTANCE})
 """What a map whose image can be formed has without saying so."""
 
 
-class Part(Module):
+class Part(Portable):
     """A part of a problem: a penalty, a map or a sensing operator, which JAX sees as a pytree."""
 
     @property

@@ -15,7 +15,7 @@ from jax import Array, lax
 from gnpolyak.base import trees
 from gnpolyak.base.measurements import Layout, gathered, laid_out
 from gnpolyak.base.modules import Module
-from gnpolyak.base.namespace import namespace
+from gnpolyak.base.sniffing import namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM_PINV
 from gnpolyak.problem.composite import Composite

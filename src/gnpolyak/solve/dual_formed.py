@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import svd
+from gnpolyak.base.sniffing import svd
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.formed import Formed

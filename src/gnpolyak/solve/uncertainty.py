@@ -19,7 +19,7 @@ from jax import Array
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.measurements import counted, laid_out
-from gnpolyak.base.namespace import namespace
+from gnpolyak.base.sniffing import namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import streams
 from gnpolyak.problem.composite import Composite

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import namespace, solve_triangular, while_loop
+from gnpolyak.base.sniffing import namespace, solve_triangular, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.box import Box
 from gnpolyak.problem.composite import Composite

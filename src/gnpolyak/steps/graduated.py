@@ -17,7 +17,7 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.measurements import counted, number, totals
-from gnpolyak.base.namespace import cond, namespace
+from gnpolyak.base.sniffing import cond, namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite, Point

@@ -13,8 +13,8 @@ from jax import Array
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import Module
-from gnpolyak.base.namespace import cond, namespace
 from gnpolyak.base.numbers import COUNTABLE
+from gnpolyak.base.sniffing import cond, namespace
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps.arguments import check_parts, check_variable

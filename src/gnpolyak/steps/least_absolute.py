@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import cholesky_solver, namespace, svd, while_loop
+from gnpolyak.base.sniffing import cholesky_solver, namespace, svd, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite, Point

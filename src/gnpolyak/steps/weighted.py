@@ -11,7 +11,7 @@ from jax import Array, lax
 
 from gnpolyak.base import trees
 from gnpolyak.base.measurements import totals
-from gnpolyak.base.namespace import namespace, solve_triangular
+from gnpolyak.base.sniffing import namespace, solve_triangular
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import formed
 from gnpolyak.problem.capabilities import GRAM_PINV

@@ -12,8 +12,8 @@ from jax import Array, lax
 
 from gnpolyak.base.arrays import is_traced
 from gnpolyak.base.measurements import counted, current, number, totals
-from gnpolyak.base.namespace import namespace
 from gnpolyak.base.small import by_platform
+from gnpolyak.base.sniffing import namespace
 from gnpolyak.problem.oracles.native import finds_medians, medians
 from gnpolyak.problem.oracles.native.dispatch import dispatched
 

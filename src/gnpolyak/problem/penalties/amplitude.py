@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base.arrays import part
-from gnpolyak.base.namespace import namespace
+from gnpolyak.base.sniffing import namespace
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.norms import Norm
 

@@ -12,7 +12,7 @@ from jax import Array
 
 from gnpolyak.base.arrays import as_real_array, part, precise
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.namespace import namespace
+from gnpolyak.base.sniffing import namespace
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.base import Penalty, Rows
 

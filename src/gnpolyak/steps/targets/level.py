@@ -11,8 +11,8 @@ from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.modules import Module
-from gnpolyak.base.namespace import namespace
 from gnpolyak.base.numbers import COUNTABLE, require_whole
+from gnpolyak.base.sniffing import namespace
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import while_loop
 from gnpolyak.base.trees import Tree
 
 
@@ -19,7 +20,7 @@ class KrylovSolution(Module):
     iterations: Array
 
 
-class _CG(Module):
+class _CG(NamedTuple):
     z: Tree
     residual: Tree
     direction: Tree
@@ -29,7 +30,7 @@ class _CG(Module):
 
 
 def conjugate_gradient(
-    action: Callable[[Tree], Tree], g: Tree, *, max_steps: int, rtol: float | None = None
+    xp: Any, action: Callable[[Tree], Tree], g: Tree, *, max_steps: int, rtol: float | None = None
 ) -> KrylovSolution:
     """Solve action(z) = g for a positive semidefinite action and g in its range, starting at zero.
 
@@ -40,6 +41,8 @@ def conjugate_gradient(
 
     Parameters
     ----------
+    xp : module
+        NumPy or jax.numpy.
     action : callable
         z ↦ Gz.
     g : array or pytree
@@ -50,10 +53,10 @@ def conjugate_gradient(
         Stop when the residual is below rtol·‖g‖; 100 rounding units by default.
     """
     rho = trees.dot(g, g)
-    eps = float(jnp.finfo(rho.dtype).eps)
+    eps = float(xp.finfo(rho.dtype).eps)
     threshold = (100 * eps if rtol is None else rtol) ** 2 * rho
     zero = trees.add_scaled(g, -1.0, g)
-    start = _CG(zero, g, g, rho, jnp.zeros((), jnp.int32), jnp.asarray(False))
+    start = _CG(zero, g, g, rho, xp.zeros((), xp.int32), xp.asarray(False))
 
     def unfinished(state: _CG) -> Array:
         return (state.rho > threshold) & (state.iterations < max_steps) & ~state.broken
@@ -62,7 +65,7 @@ def conjugate_gradient(
         image = action(state.direction)
         curvature = trees.dot(state.direction, image)
         usable = curvature > 0
-        alpha = jnp.where(usable, state.rho / jnp.where(usable, curvature, 1.0), 0.0)
+        alpha = xp.where(usable, state.rho / xp.where(usable, curvature, 1.0), 0.0)
         residual = trees.add_scaled(state.residual, -alpha, image)
         rho = trees.dot(residual, residual)
         return _CG(
@@ -74,5 +77,5 @@ def conjugate_gradient(
             broken=~usable,
         )
 
-    final = lax.while_loop(unfinished, iterate, start)
+    final = while_loop(xp, unfinished, iterate, start)
     return KrylovSolution(final.z, final.iterations)

@@ -122,7 +122,7 @@ class _Iterative(LinearSolver):
         """CG on JᵀJ + λI, started at zero."""
         gram = problem.map.gram(x)
         return conjugate_gradient(
-            lambda z: trees.add_scaled(gram(z), damping, z), g, max_steps=self.most_steps(x), rtol=self.rtol
+            jnp, lambda z: trees.add_scaled(gram(z), damping, z), g, max_steps=self.most_steps(x), rtol=self.rtol
         )
 
     def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:

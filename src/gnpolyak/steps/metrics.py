@@ -112,13 +112,13 @@ class RightGram(Metric):
 
     def _solve(self, problem: Composite, point: Point, damping: Array) -> Direction:
         g, (gram, inverse) = point.subgradient, self._matrices(problem, point.x, damping)
-        return Direction.of(g, small.times(g, inverse), lambda z: small.times(z, gram), damping=damping)
+        return Direction.of(g, small.times(jnp, g, inverse), lambda z: small.times(jnp, z, gram), damping=damping)
 
     def _matrices(self, problem: Composite, x: Tree, damping: Array) -> tuple[Array, Array]:
         gram = problem.map.right_gram(x)
         gram = gram + damping * jnp.eye(len(gram), dtype=x.dtype)
         # One r×r inverse and a product: triangular solves with d right-hand sides cost as much as an oracle call.
-        return gram, small.inverse(gram)
+        return gram, small.inverse(jnp, gram)
 
     def directions(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array) -> Tree:
         return subgradients @ self._matrices(problem, x, damping)[1]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +9,7 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import GAUGE, GRAM_PINV, IMAGE, INTENSITIES, POWER_FORMS, RIGHT_GRAM
+from gnpolyak.problem.capabilities import GAUGE, GRAM_PINV, IMAGE, RIGHT_GRAM
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.problem.maps import Map
 from gnpolyak.problem.penalties import L1
@@ -20,6 +18,8 @@ from gnpolyak.steps.iteration import init, step
 from gnpolyak.steps.methods import GNP
 from gnpolyak.steps.targets import Known
 from gnpolyak.testing.figures import SINGLE, Figures, computing, drawn, jacobian, shaped, single, vector
+from gnpolyak.testing.forms import check_forms
+from gnpolyak.testing.portable import Solve, check_on_numpy
 
 # Singular values of J below this share of the largest are zero.
 _RANK = 1e-10
@@ -32,7 +32,8 @@ def check_map(c: Map, x: Tree, *, seed: int = 0) -> dict[str, float]:
 
     Checked are its derivative and adjoint, the Gram action, the pseudo-inverse (plain and damped) against the singular
     values, the bound on the curvature, inner product and distance of images, whatever else is in `offers`, single
-    precision, and one `step`, alone and under vmap.
+    precision, and one `step`, alone and under vmap. A map that is written over `xp` is checked bound to NumPy as well:
+    there it has to give the same numbers, and no operation of JAX may run.
 
     Parameters
     ----------
@@ -55,14 +56,12 @@ def check_map(c: Map, x: Tree, *, seed: int = 0) -> dict[str, float]:
         c.require(IMAGE, "check_map", "check it through a problem with check_sensing")
         dense = _linearisation(figures, c, point, rng)
         _images(figures, c, point, rng)
-        if GRAM_PINV in c.offers:
-            _pseudo_inverse(figures, c, point, dense, rng)
+        solves = _pseudo_inverse(figures, c, point, dense, rng) if GRAM_PINV in c.offers else []
         if RIGHT_GRAM in c.offers:
             _right_gram(figures, c, point, rng)
-        if POWER_FORMS in c.offers:
-            _power_forms(figures, c, point, rng)
-        if INTENSITIES in c.offers:
-            _intensities(figures, c, point, rng)
+        check_forms(figures, c, point, np.asarray(_image(c, point)), rng)
+        if c.runs_on_numpy:
+            check_on_numpy(figures, c, point, dense, solves, rng)
         if GAUGE in c.offers:
             _gauge(figures, c, point, rng)
         _steps(figures, c, point, dense, rng)
@@ -131,15 +130,18 @@ def _solved(c: Map, x: Tree, g: Tree, damping: float) -> Tree:
     return c.gram_pinv(x, g, damping)
 
 
-def _pseudo_inverse(figures: Figures, c: Map, x: Tree, dense: np.ndarray, rng: np.random.Generator) -> None:
-    """(JᵀJ)†g and (JᵀJ + λI)⁻¹g for g in range(Jᵀ), from the singular values of J."""
+def _pseudo_inverse(figures: Figures, c: Map, x: Tree, dense: np.ndarray, rng: np.random.Generator) -> list[Solve]:
+    """Note (JᵀJ)†g and (JᵀJ + λI)⁻¹g for g in range(Jᵀ), and return them as the singular values of J give them."""
     left, singular, right = np.linalg.svd(dense, full_matrices=False)
     kept = singular > _RANK * singular[0]
     coordinates = left.T @ rng.standard_normal(len(dense))
     g = shaped(right.T @ (np.where(kept, singular, 0.0) * coordinates), x)
+    solves = []
     for name, damping in (("gram_pinv", 0.0), ("gram_pinv, damped", float(np.median(singular[kept])) ** 2)):
         inverse = np.where(kept, singular / np.where(kept, singular**2 + damping, 1.0), 0.0)
-        figures.compare(name, vector(_solved(c, x, g, damping)), right.T @ (inverse * coordinates))
+        solves.append(Solve(name, damping, g, right.T @ (inverse * coordinates)))
+        figures.compare(name, vector(_solved(c, x, g, damping)), solves[-1].solution)
+    return solves
 
 
 def _right_gram(figures: Figures, c: Map, x: Array, rng: np.random.Generator) -> None:
@@ -151,45 +153,6 @@ def _right_gram(figures: Figures, c: Map, x: Array, rng: np.random.Generator) ->
     z = u - basis @ (basis.conj().T @ u)
     ours, theirs = z @ np.asarray(c.right_gram(x)), np.asarray(_gram(c, x, jnp.asarray(z))[1])
     figures.compare("right_gram", ours / np.linalg.norm(ours), theirs / np.linalg.norm(theirs))
-
-
-@jax.jit
-def _formed(c: Map, x: Array, rows: Array, weights: Array) -> tuple[Array, Array, Array]:
-    values, pullback = c.power_forms(x, rows)
-    return values, pullback(weights), jacobian(lambda y: c.power_forms(y, rows)[0], x)
-
-
-def _power_forms(figures: Figures, c: Map, x: Array, rng: np.random.Generator) -> None:
-    """M(p, …, p) by contraction; for a complex variable the last p is conjugate, as in Σ|pᵀx|² = pᵀMp̄."""
-    rows, weights = np.asarray(drawn(jnp.zeros((5, x.shape[0]), x.dtype), rng)), rng.standard_normal(5)
-    expected = []
-    for row in rows:
-        contracted = np.asarray(_image(c, x)) @ row.conj()
-        while contracted.ndim:
-            contracted = contracted @ row
-        expected.append(float(contracted.real))
-    values, pulled, dense = _formed(c, x, jnp.asarray(rows), jnp.asarray(weights))
-    figures.compare("power_forms", values, np.array(expected))
-    figures.compare("power_forms, pullback", vector(pulled), np.asarray(dense).T @ weights)
-
-
-@jax.jit
-def _lit(c: Map, x: Array, rows: Array, weights: Array) -> tuple[Array, Array, Array]:
-    def measured(y: Array) -> tuple[Array, Callable[[Array], Array]]:
-        return c.intensities(y, lambda z: (rows @ z).T, lambda v: jnp.conj(rows).T @ v.T)
-
-    values, pullback = measured(x)
-    return values, pullback(weights), jacobian(lambda y: measured(y)[0], x)
-
-
-def _intensities(figures: Figures, c: Map, x: Array, rng: np.random.Generator) -> None:
-    """The diagonal of BMBᴴ, for a complex B whatever the variable is."""
-    rows = np.asarray(drawn(jnp.zeros((5, x.shape[0]), complex), rng))
-    weights = rng.standard_normal(5)
-    values, pulled, dense = _lit(c, x, jnp.asarray(rows), jnp.asarray(weights))
-    expected = np.einsum("ia,ab,ib->i", rows, np.asarray(_image(c, x)), rows.conj()).real
-    figures.compare("intensities", values, expected)
-    figures.compare("intensities, pullback", vector(pulled), np.asarray(dense).T @ weights)
 
 
 def _gauge(figures: Figures, c: Map, x: Tree, rng: np.random.Generator) -> None:

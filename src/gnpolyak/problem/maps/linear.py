@@ -88,7 +88,7 @@ class Linear(Map):
         def pull(v: Array) -> Array:
             # The conjugate of aᵀv̄: a copy of a vector, and not of a. A real variable can follow the real part.
             g = (self.a.T @ v.conj()).conj()
-            return g if np.iscomplexobj(x) else g.real
+            return g if np.iscomplexobj(x) else g.real.copy()
 
         return lambda z: self.a @ z, pull
 

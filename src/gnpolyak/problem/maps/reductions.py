@@ -80,7 +80,7 @@ def intensities(
 
     def pullback(weights: Array) -> Array:
         back = adjoint(2 * weights * products)
-        return back if np.iscomplexobj(x) else back.real
+        return back if np.iscomplexobj(x) else back.real.copy()
 
     return (products.real**2 + products.imag**2).sum(axis=0), pullback
 

@@ -208,7 +208,7 @@ _SIGNS = np.array([[-1, -1, -1], [1, -1, 1], [1, 1, -1], [-1, 1, 1]])
 
 def _frame(xp: Any, q: Array) -> Array:
     """The matrices Q of the products qi, qj, qk, which for unit quaternions are orthonormal and orthogonal to q."""
-    return q[:, _PLACES] * xp.asarray(_SIGNS, q.dtype)
+    return xp.take(q, _PLACES, axis=1) * xp.asarray(_SIGNS, q.dtype)
 
 
 def _scaled_frame(xp: Any, x: Array) -> Array:

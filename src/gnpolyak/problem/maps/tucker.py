@@ -82,9 +82,9 @@ class Tucker(Multilinear):
             found = []
             for t, a in zip(partial[-2::-1], factors[::-1], strict=True):
                 v = v.reshape(-1, a.shape[0])
-                found.append((t.reshape(a.shape[1], -1) @ v).T)
+                found.append(v.T @ t.reshape(a.shape[1], -1).T)
                 v = (v @ a).T.reshape(t.shape)
-            return v, tuple(found[::-1])
+            return v.copy(), tuple(found[::-1])
 
         return push, pull
 

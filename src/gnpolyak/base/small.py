@@ -1,8 +1,8 @@
 """Small linear algebra beside tall factors, in the form that suits where it runs.
 
-On a CPU, and on NumPy arrays, these are the usual calls. On a GPU a call of a library for an r×r matrix takes as long as a good part of an
-oracle call, and so does one for each thin product: there eigenvalues come from one kernel, and products are written as
-sums that XLA fuses with what surrounds them.
+On a CPU, and on NumPy arrays, these are the usual calls. On a GPU a call of a library for an r×r matrix takes as long
+as a good part of an oracle call, and so does one for each thin product: there eigenvalues come from one kernel, and
+products are written as sums that XLA fuses with what surrounds them.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def factor_inverse(xp: Any, factor: Array) -> Array:
     if xp is jnp:
         return jax.scipy.linalg.cho_solve((factor, True), jnp.eye(len(factor), dtype=factor.dtype))
     # NumPy solves no triangular systems, and of some dozen rows a general one costs no more than to import SciPy's.
-    half = np.linalg.inv(factor)
+    half: Any = np.linalg.inv(factor)
     return half.conj().T @ half
 
 

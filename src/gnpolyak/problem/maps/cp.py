@@ -86,7 +86,7 @@ class CP(Multilinear):
                 rest = rest.reshape(len(row), *a.shape)
                 found.append((rest * row[:, None, :]).sum(axis=0))
                 rest = (rest * a).sum(axis=1)
-            return tuple([rest, *found[::-1]])
+            return (rest, *found[::-1])
 
         return push, pull
 
@@ -136,15 +136,13 @@ class CP(Multilinear):
         unit = xp.eye(r, dtype=x[0].dtype)
         single = [(a[:, :, None] * unit).reshape(-1, r) for a in x]
         nothing = [xp.zeros_like(each) for each in single]
-        columns = [
-            xp.concatenate([single[0], *nothing[1:k], -single[k], *nothing[k + 1 :]]) for k in range(1, len(x))
-        ]
+        columns = [xp.concatenate([single[0], *nothing[1:k], -single[k], *nothing[k + 1 :]]) for k in range(1, len(x))]
         return unit_columns(xp, xp.concatenate(columns, axis=1))
 
     def preconditioner(self, x: Factors, damping: Array | float = 0.0) -> Callable[[Factors], Factors]:
         if len(x) == 2:
             # A matrix has more symmetries, and a closed form for them.
-            return low_rank.preconditioner(self.xp, x, damping)
+            return low_rank.preconditioner(self.xp, x, damping)  # type: ignore[return-value]
         bases, small = split(self.xp, x)
         inner, outer = inverses(self, small, damping, max(a.shape[0] for a in x))
 

@@ -15,7 +15,7 @@ Push = Callable[[Sequence[Array]], Array]
 Pull = Callable[[Array], tuple[Array, ...]]
 
 
-def scatter(xp: Any, places: Array, rows: Array, count: int, weights: Array | None = None) -> Array:
+def scatter(xp: Any, places: Any, rows: Array, count: int, weights: Any = None) -> Array:
     """The matrix of `count` rows whose row p is the sum of the given rows with place p, weighted."""
     if xp is jnp:
         weighted = rows if weights is None else weights[:, None] * rows
@@ -35,10 +35,12 @@ def products_but_one(rows: Sequence[Array]) -> list[Array]:
 def linearized(
     xp: Any, factors: Sequence[Array], slopes: Sequence[Array], indices: Sequence[Array]
 ) -> tuple[Push, Pull]:
-    """The derivative z ↦ Σₖ ⟨row iₖ of Zₖ, row of slopeₖ⟩ of entries that are linear in each factor, and its adjoint."""
+    """The derivative z ↦ Σₖ ⟨Zₖ at row iₖ, slopeₖ⟩ of entries that are linear in each factor, and its adjoint."""
 
     def push(z: Sequence[Array]) -> Array:
-        return reduce(add, ((zk[index] * slope).sum(axis=1) for zk, index, slope in zip(z, indices, slopes, strict=True)))
+        return reduce(
+            add, ((zk[index] * slope).sum(axis=1) for zk, index, slope in zip(z, indices, slopes, strict=True))
+        )
 
     def pull(weights: Array) -> tuple[Array, ...]:
         parts = zip(factors, slopes, indices, strict=True)

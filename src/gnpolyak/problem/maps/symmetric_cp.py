@@ -201,7 +201,7 @@ def _quotient(n: int, a: Array, b: Array) -> Array:
 def _of_one_rank(xp: Any, x: Array, y: Array) -> tuple[Array, Array]:
     """Both factors with as many columns as the wider one; a zero column adds nothing to the image."""
     most = max(x.shape[1], y.shape[1])
-    return tuple(xp.pad(xp.asarray(z), ((0, 0), (0, most - z.shape[1]))) for z in (x, y))  # type: ignore[return-value]
+    return tuple(xp.pad(xp.asarray(z), ((0, 0), (0, most - z.shape[1]))) for z in (x, y))
 
 
 def _rotated(xp: Any, y: Array, x: Array) -> Array:

@@ -179,7 +179,7 @@ class Tucker(Multilinear):
         return super().distance((x[0], left), (y[0], right))
 
     def gauge(self, x: Parts, rng: np.random.Generator) -> Parts:
-        turns = [np.linalg.qr(rng.standard_normal((a.shape[1],) * 2))[0].astype(a.dtype) for a in x[1]]
+        turns: list[Any] = [np.linalg.qr(rng.standard_normal((a.shape[1],) * 2))[0].astype(a.dtype) for a in x[1]]
         return _times(x[0], [q.T for q in turns]), tuple(a @ q for a, q in zip(x[1], turns, strict=True))
 
 

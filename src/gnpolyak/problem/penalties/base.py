@@ -102,6 +102,11 @@ class Penalty(Part):
         """A number h never falls below, or None when none is known."""
         return None
 
+    @property
+    def size(self) -> int | None:
+        """How many measurements it compares with data; None for a penalty that takes any number of them."""
+        return None
+
     def reading(self, z: Array) -> Array:
         """What of the measurements is compared with the data: z itself, unless a smooth function of it."""
         return z

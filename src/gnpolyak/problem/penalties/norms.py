@@ -36,6 +36,10 @@ class Norm(Penalty):
     def infimum(self) -> float | None:
         return 0.0
 
+    @property
+    def size(self) -> int | None:
+        return int(self.b.size)
+
     def scale(self) -> Array:
         # h(0), such as ‖0 − b‖: differences of numbers of size b carry rounding errors of size eps·‖b‖.
         return self.value(namespace(self.b).zeros_like(self.b))

@@ -12,7 +12,7 @@ from jax import Array
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.oracles.native.calls import KERNEL_KINDS
 from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
-from gnpolyak.problem.oracles.native.library import load, required
+from gnpolyak.problem.oracles.native.library import required, serving
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
 from gnpolyak.problem.penalties import L1
@@ -77,7 +77,7 @@ class BilinearL1(Kernel):
     """Passes over the rows p and q in C++ on a CPU; XLA wherever else the program is sent."""
 
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> bool:
-        library, _ = load()
+        library, _ = serving()
         numbers = {np.dtype(each.dtype) for each in (*x, penalty.b)}
         rows = {np.dtype(each.dtype) for each in (sensing.p, sensing.q)}
         known = len(numbers) == len(rows) == 1 and (*rows, *numbers) in KERNEL_KINDS

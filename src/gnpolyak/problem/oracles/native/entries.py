@@ -11,7 +11,7 @@ from jax import Array
 
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
-from gnpolyak.problem.oracles.native.library import load, required
+from gnpolyak.problem.oracles.native.library import required, serving
 from gnpolyak.problem.oracles.products import Products, linearised
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
 from gnpolyak.problem.penalties import L1
@@ -27,7 +27,7 @@ class EntriesL1(Kernel):
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> bool:
         same = {np.dtype(each.dtype) for each in (*x, penalty.b)}
         known = len(same) == 1 and same <= set(_KINDS)
-        return sensing.sweep is not None and penalty.rows is None and known and load()[0] is not None
+        return sensing.sweep is not None and penalty.rows is None and known and serving()[0] is not None
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> tuple[Array, Pair]:
         return _evaluate(sensing, c, penalty, x)

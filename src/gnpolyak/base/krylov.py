@@ -29,7 +29,13 @@ class _CG(Module):
 
 
 def conjugate_gradient(
-    action: Callable[[Tree], Tree], g: Tree, *, max_steps: int, rtol: float | None = None
+    xp: Any,
+    action: Callable[[Tree], Tree],
+    g: Tree,
+    *,
+    max_steps: int,
+    rtol: float | None = None,
+    precondition: Callable[[Tree], Tree] | None = None,
 ) -> KrylovSolution:
     """Solve action(z) = g for a positive semidefinite action and g in its range, starting at zero.
 

@@ -102,11 +102,16 @@ class Method(Portable):
         """The status with which a method that leads ends the solve, `Status.RUNNING` as long as it does not."""
         return Status.RUNNING
 
-    def stages(self, oracle: Oracle, target: Target, x: Tree) -> tuple[tuple[Method, Target], ...]:
-        """The methods and rules that `minimize` runs one after the other, each from the best point so far."""
+    def stages(self, problem: Composite, target: Target, forms: bool) -> tuple[tuple[Method, Target], ...]:
+        """The methods and rules that `minimize` runs one after the other, each from the best point so far.
+
+        `forms` tells whether AJ is formed.
+        """
         return ((self, target),)
 
-    def fallback(self, oracle: Oracle, target: Target, x: Tree, status: Status) -> tuple[tuple[Method, Target], ...]:
+    def fallback(
+        self, problem: Composite, target: Target, forms: bool, status: Status
+    ) -> tuple[tuple[Method, Target], ...]:
         """The stages that are tried from the start once more where the first ones ended with this status."""
         return ()
 

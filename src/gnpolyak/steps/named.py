@@ -9,9 +9,8 @@ import equinox as eqx
 
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.tables import Table
-from gnpolyak.base.trees import Tree
-from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
+from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.linear import LinearSolver
@@ -41,19 +40,21 @@ class Auto(GNP):
         # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.
         return 1 if solver.iterative else 5
 
-    def stages(self, oracle: Oracle, target: Target, x: Tree) -> tuple[tuple[Method, Target], ...]:
-        if oracle.penalty.has(TILT) and oracle.forms and not isinstance(target, Restart):
+    def stages(self, problem: Composite, target: Target, forms: bool) -> tuple[tuple[Method, Target], ...]:
+        if problem.penalty.has(TILT) and forms and not isinstance(target, Restart):
             return ((LeastAbsolute(), target),)
-        if isinstance(target, Restart) or not oracle.penalty.has(RESIDUALS):
+        if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
             return ((self, target),)
-        return self._ending(target) if oracle.forms else self._opening(target)
+        return self._ending(target) if forms else self._opening(target)
 
-    def fallback(self, oracle: Oracle, target: Target, x: Tree, status: Status) -> tuple[tuple[Method, Target], ...]:
-        if oracle.penalty.has(TILT) and oracle.forms and not isinstance(target, Restart):
+    def fallback(
+        self, problem: Composite, target: Target, forms: bool, status: Status
+    ) -> tuple[tuple[Method, Target], ...]:
+        if problem.penalty.has(TILT) and forms and not isinstance(target, Restart):
             return ((self, target),) if status in _UNPROVEN else ()
-        if isinstance(target, Restart) or not oracle.penalty.has(RESIDUALS):
+        if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
             return ()
-        if oracle.forms:
+        if forms:
             return self._opening(target) if status in _UNPROVEN else ()
         # Where h is far from sharp an opening can do harm: it lowers the value, and spoils a few rows of a factor.
         return self._ending(target) if status in {*_UNPROVEN, Status.NOISE} else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -44,7 +45,7 @@ class Products:
         if self.together is not None:
             return self.together(z, w)
         pushed, pulled = self.product(z, w)
-        return pushed, pulled, jnp.sum(w * pushed * pushed)
+        return pushed, pulled, (w * pushed * pushed).sum()
 
     def rows(self, rows: Rows | None) -> Products:
         """Those of the rows that a penalty's residuals are made of, RAJ: its residuals are R(b − A(c(x)))."""
@@ -58,18 +59,18 @@ class Products:
 
         return Products(lambda z: rows(self.push(z)), lambda v: self.pull(rows.adjoint(v)), product)
 
-    def over(self, free: Tree) -> Products:
+    def over(self, xp: Any, free: Tree) -> Products:
         """Those of the columns of AJ that a mask leaves: the other variables are held where they are."""
 
         def product(z: Tree, w: Array) -> tuple[Array, Tree]:
-            pushed, pulled = self.product(trees.masked(free, z), w)
-            return pushed, trees.masked(free, pulled)
+            pushed, pulled = self.product(trees.masked(xp, free, z), w)
+            return pushed, trees.masked(xp, free, pulled)
 
         def together(z: Tree, w: Array) -> tuple[Array, Tree, Array]:
-            pushed, pulled, energy = self.weighed(trees.masked(free, z), w)
-            return pushed, trees.masked(free, pulled), energy
+            pushed, pulled, energy = self.weighed(trees.masked(xp, free, z), w)
+            return pushed, trees.masked(xp, free, pulled), energy
 
-        push, pull = lambda z: self.push(trees.masked(free, z)), lambda v: trees.masked(free, self.pull(v))
+        push, pull = lambda z: self.push(trees.masked(xp, free, z)), lambda v: trees.masked(xp, free, self.pull(v))
         return Products(push, pull, product, together)
 
 

@@ -54,7 +54,7 @@ class Formed:
     def __init__(self, problem: Composite, x: Tree) -> None:
         self._problem = problem
         self._programs = _on_host(problem, x) if _is_plain(problem) else _programs(problem, x)
-        penalty = trees.on_host(problem.penalty)
+        penalty = problem.penalty.using(np)
         # Residuals of measurements that are all zero.
         self.data: Any = np.asarray(penalty.residuals(_nothing(problem, x))).ravel()
         """b, flat."""
@@ -85,7 +85,7 @@ def _is_plain(problem: Composite) -> bool:
 
 def _on_host(problem: Any, x: Tree) -> _Programs:
     """What the programs compute, by calling the model."""
-    host, penalty = problem.map.settled(x).host, trees.on_host(problem.penalty)
+    host, penalty = problem.map.settled(x).host, problem.penalty.using(np)
 
     def seen(_: Any, x: Tree) -> tuple[Any, Any]:
         z = host.values(_flat(x)).reshape(penalty.b.shape)

@@ -59,7 +59,7 @@ def _linear(figures: Figures, sensing: Sensing, c: Map, x: Tree, rng: np.random.
     measured = [sensing.apply(image) for image in (a, b, a + 2 * b)]
     figures.compare("linear", measured[2], measured[0] + 2 * measured[1])
     v = drawn(measured[0], rng)
-    pairing = vector(sensing.to_image(a, v)) @ vector(b)
+    pairing = vector(sensing.adjoint(a, v)) @ vector(b)
     scale = float(np.linalg.norm(vector(v)) * np.linalg.norm(vector(measured[1])))
     figures.note("adjoint", abs(pairing - vector(v) @ vector(measured[1])) / max(scale, 1e-300), 1e-10)
 

@@ -77,7 +77,7 @@ def _largest(xp: Any, sizes: Array, labels: Array, count: int) -> Array:
     if xp is not np:
         return jax.ops.segment_max(sizes, labels, count)
     largest: Any = np.zeros(count, sizes.dtype)
-    np.maximum.at(largest, labels, sizes)  # type: ignore[call-overload]
+    np.maximum.at(largest, labels, sizes)
     return largest
 
 

@@ -98,7 +98,7 @@ class Composite(Portable):
         kernel = self.kernel(x)
         if kernel is not None:
             return kernel.linearised(self.map, self.sensing, self.penalty, x, kept)
-        return linearised(self.map, self.sensing, x, self.penalty.reading)
+        return linearised(self.map, self.sensing, self.penalty, x)
 
     @property
     def streamed(self) -> bool:
@@ -130,7 +130,7 @@ class Composite(Portable):
         """Aᵀv as an array like the image, for the v of the point; None where no image is formed, or v is not known."""
         if point.v is None or not self.sensing.on_images:
             return None
-        return self.sensing.to_image(self.map(point.x), point.v)
+        return self.sensing.adjoint(self.map(point.x), point.v)
 
     def cast(self, dtype: np.dtype) -> Composite:
         """The problem with its numbers in `dtype`, except those that a part was asked to store otherwise."""

@@ -121,7 +121,7 @@ class _Coded:
 def _moment(sensing: CodedSensing, w: Array, z: Array) -> Array:
     """(1/m) Σ wᵢ (p̄ᵢpᵢᵀ − I) z, with rows that are isotropic."""
     scale = _isotropic(sensing, z)
-    back = scale * sensing.adjoint(w * sensing.forward(scale * z)) / w.size
+    back = scale * sensing.backward(w * sensing.forward(scale * z)) / w.size
     return (back if jnp.iscomplexobj(z) else back.real) - jnp.mean(w) * z
 
 

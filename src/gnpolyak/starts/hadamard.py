@@ -70,7 +70,7 @@ def measured(problem: Composite) -> Tree:
         size = float(np.median(np.abs(b)))
         image = jnp.zeros(shape, dtype)
         # The correlation with the data, cut so that no outlier has a say, at the scale at which it would fit them.
-        along = sensing.to_image(image, jnp.clip(jnp.asarray(b), -2 * size, 2 * size))
+        along = sensing.adjoint(image, jnp.clip(jnp.asarray(b), -2 * size, 2 * size))
         gain = float(np.median(np.abs(np.asarray(sensing.apply(along)))))
         largest = float(jnp.max(jnp.abs(along))) * (size / gain if gain > 0 else 1.0)
     u, v = squares(np.zeros(shape), 2 * largest if largest > 0 else 1.0)

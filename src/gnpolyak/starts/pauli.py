@@ -106,7 +106,7 @@ class _Measured:
 def _inverted(sensing: PauliSensing, state: Array, b: Any) -> Array:
     """Aᵀψ(b − A(M))."""
     left = b - sensing.apply(state)
-    return sensing.to_image(state, jnp.median(jnp.abs(left)) * redescend(left))
+    return sensing.adjoint(state, jnp.median(jnp.abs(left)) * redescend(left))
 
 
 def _estimated(data: _Measured) -> int:

@@ -63,6 +63,14 @@ class Map(Part):
         self.require(ENTRIES, "some entries of an image")
         return self(x)[indices]
 
+    def entries_linearized(
+        self, x: Tree, indices: tuple[Array, ...]
+    ) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        """The derivative of those entries at x, and its adjoint."""
+        _, push = jax.linearize(lambda x: self.entries(x, indices), x)
+        pull = jax.linear_transpose(push, x)
+        return push, trees.adjoint(lambda v: pull(v)[0])
+
     def slab(self, x: Tree, places: Array) -> Array:
         """c(x) at these places along its first axis."""
         return self(x)[places]
@@ -117,6 +125,10 @@ class Map(Part):
         """The values ⟨c(x), p^⊗n⟩ for each row p, and the pullback of a vector of their weights to x."""
         raise self.lacking(POWER_FORMS)
 
+    def power_push(self, x: Array, rows: Array) -> Callable[[Array], Array]:
+        """The derivative of those values at x."""
+        return jax.linearize(lambda x: self.power_forms(x, rows)[0], x)[1]
+
     def intensities(
         self, x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
     ) -> tuple[Array, Callable[[Array], Array]]:
@@ -126,9 +138,17 @@ class Map(Part):
         """
         raise self.lacking(INTENSITIES)
 
+    def intensities_push(self, x: Array, forward: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        """The derivative of those values at x."""
+        return jax.linearize(lambda x: self.intensities(x, forward, forward)[0], x)[1]
+
     def bilinear_forms(self, x: Tree, left: Array, right: Array) -> tuple[Array, Callable[[Array], Tree]]:
         """The values pᵀ c(x) q for each row p of `left` and q of `right`, and the pullback of their weights to x."""
         raise self.lacking(BILINEAR_FORMS)
+
+    def bilinear_push(self, x: Tree, left: Array, right: Array) -> Callable[[Tree], Array]:
+        """The derivative of those values at x."""
+        return jax.linearize(lambda x: self.bilinear_forms(x, left, right)[0], x)[1]
 
     def gauge(self, x: Tree, rng: np.random.Generator) -> Tree:
         """Another variable with the image of x, drawn from those that the map's symmetry gives."""

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Map
-from gnpolyak.problem.penalties import Rows
+from gnpolyak.problem.penalties import Penalty, Rows
 from gnpolyak.problem.sensing import Sensing
 
 
@@ -54,7 +52,7 @@ class Products:
 
         def product(z: Tree, w: Array) -> tuple[Array, Tree]:
             # A weight comes in twice, on the way there and back: one pass does for both.
-            pushed, pulled = self.product(z, rows.adjoint(rows(jnp.ones_like(rows.weights)) * w))
+            pushed, pulled = self.product(z, rows.adjoint(rows.counted * w))
             return rows(pushed), pulled
 
         return Products(lambda z: rows(self.push(z)), lambda v: self.pull(rows.adjoint(v)), product)
@@ -74,11 +72,9 @@ class Products:
         return Products(push, pull, product, together)
 
 
-def linearised(c: Map, sensing: Sensing, x: Tree, reading: Callable[[Array], Array] = lambda z: z) -> Products:
-    """The products by autodiff; of what is read of the measurements, where that is not they themselves."""
-    z, push = jax.linearize(lambda y: sensing.measure(c, y)[0], x)
-    transposed = trees.adjoint(lambda v: jax.linear_transpose(push, x)(v)[0])
-    pull = sensing.measure(c, x)[1] if sensing.own_adjoint else transposed
-    read, slope = jax.linearize(reading, z)
-    unread = trees.adjoint(lambda v: jax.linear_transpose(slope, z)(v)[0])
-    return Products.of(lambda u: slope(push(u)).ravel(), lambda v: pull(unread(v.reshape(read.shape))))
+def linearised(c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> Products:
+    """The products from the parts; of what the penalty reads of the measurements, where that is not they themselves."""
+    z, pull = sensing.measure(c, x)
+    push = sensing.push(c, x)
+    read, slope, unslope = penalty.read(z)
+    return Products.of(lambda u: slope(push(u)).ravel(), lambda v: pull(unslope(v.reshape(read.shape))))

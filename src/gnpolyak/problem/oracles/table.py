@@ -43,7 +43,7 @@ class Kernel(abc.ABC):
 
     def linearised(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree, kept: Any = None) -> Products:
         """The products with AJ at x; from the parts, unless a kernel is faster. `kept` is what `measure` left at x."""
-        return linearised(c, sensing, x)
+        return linearised(c, sensing, penalty, x)
 
 
 KERNELS: Table[Kernel] = Table("fused oracles")

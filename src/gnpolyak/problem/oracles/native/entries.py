@@ -12,7 +12,7 @@ from jax import Array
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
 from gnpolyak.problem.oracles.native.library import required, serving
-from gnpolyak.problem.oracles.products import Products, linearised
+from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
 from gnpolyak.problem.penalties import L1
 from gnpolyak.problem.sensing import Entries
@@ -45,7 +45,7 @@ class EntriesL1(Kernel):
 
 
 def _product_plain(sensing: Entries, c: LowRank, x: Pair, z: Pair | None, w: Array) -> tuple[Array | None, Pair]:
-    products = linearised(c, sensing, x)
+    products = Products.of(sensing.push(c, x), sensing.measure(c, x)[1])
     return (None, products.pull(w)) if z is None else products.product(z, w)
 
 

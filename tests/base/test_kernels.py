@@ -66,13 +66,13 @@ def test_without_a_gpu_the_library_serves_wherever_the_program_is_traced(monkeyp
     matrix, known = symmetric(3, 10.0, 0)
     with precise(True):
         x = jnp.asarray(np.random.default_rng(1).standard_normal((7, 3)))
-        (values, vectors), inverted = jax.jit(lambda a: (small.eigh(a), small.inverse(a)))(matrix)
+        (values, vectors), inverted = jax.jit(lambda a: (small.eigh(jnp, a), small.inverse(jnp, a)))(matrix)
         assert np.allclose(np.sort(values), np.sort(known))
         assert np.allclose(inverted, np.linalg.inv(matrix))
-        assert np.allclose(jax.jit(lambda a: small.gram(a, a))(x), x.T @ x)
-        assert np.allclose(jax.vmap(lambda v: small.times(x, v))(vectors[None]), x @ vectors)
+        assert np.allclose(jax.jit(lambda a: small.gram(jnp, a, a))(x), x.T @ x)
+        assert np.allclose(jax.vmap(lambda v: small.times(jnp, x, v))(vectors[None]), x @ vectors)
         # Kernels have no derivative; that of the library is what is given.
-        slope = jax.grad(lambda t: small.eigh(t * jnp.asarray(matrix))[0].sum())(2.0)
+        slope = jax.grad(lambda t: small.eigh(jnp, t * jnp.asarray(matrix))[0].sum())(2.0)
     assert slope == pytest.approx(np.trace(matrix))
 
 
@@ -80,6 +80,6 @@ def test_without_a_gpu_the_library_serves_wherever_the_program_is_traced(monkeyp
 def test_the_program_for_a_gpu_calls_no_library(monkeypatch):
     monkeypatch.setattr(small, "on_gpu", lambda: True)
     with precise(True):
-        solve = jax.jit(lambda a: (small.eigh(a), small.inverse(a)))
+        solve = jax.jit(lambda a: (small.eigh(jnp, a), small.inverse(jnp, a)))
         text = solve.trace(jnp.eye(5)).lower(lowering_platforms=("cuda",)).as_text()
     assert set(re.findall(r"custom_call @([\w$.]+)", text)) == {"__gpu$xla.gpu.triton"}

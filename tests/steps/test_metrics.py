@@ -78,13 +78,13 @@ def test_cg_on_a_singular_matrix_against_numpy():
     root = rng.standard_normal((8, 5))
     matrix = root @ root.T
     g = matrix @ rng.standard_normal(8)
-    found = conjugate_gradient(lambda z: jnp.asarray(matrix) @ z, jnp.asarray(g), max_steps=100)
+    found = conjugate_gradient(jnp, lambda z: jnp.asarray(matrix) @ z, jnp.asarray(g), max_steps=100)
     assert np.allclose(found.solution, np.linalg.pinv(matrix, rcond=1e-12) @ g, rtol=1e-10)
     assert int(found.iterations) <= 12
 
 
 def test_cg_of_zero_is_zero():
-    found = conjugate_gradient(lambda z: z, jnp.zeros(3), max_steps=10)
+    found = conjugate_gradient(jnp, lambda z: z, jnp.zeros(3), max_steps=10)
     assert np.array_equal(found.solution, np.zeros(3))
     assert int(found.iterations) == 0
 

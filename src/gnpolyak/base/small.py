@@ -1,6 +1,6 @@
 """Small linear algebra beside tall factors, in the form that suits where it runs.
 
-On a CPU these are the usual calls. On a GPU a call of a library for an r×r matrix takes as long as a good part of an
+On a CPU, and on NumPy arrays, these are the usual calls. On a GPU a call of a library for an r×r matrix takes as long as a good part of an
 oracle call, and so does one for each thin product: there eigenvalues come from one kernel, and products are written as
 sums that XLA fuses with what surrounds them.
 """
@@ -17,7 +17,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
+
+from gnpolyak.base import namespace
 
 # Up to this rank the kernel holds a matrix and its eigenvectors in registers, and products are written out as sums.
 LARGEST_RANK = 8
@@ -73,39 +76,50 @@ def kernels() -> Any:
         return None
 
 
-def gram(a: Array, b: Array) -> Array:
+def gram(xp: Any, a: Array, b: Array) -> Array:
     """aᴴb for tall a and b."""
-    return _gram(a, b) if _is_small(a, b) else jnp.conj(a).T @ b
+    # Of real arrays `conj` makes no copy, which the function of the same name would.
+    return _gram(a, b) if _is_small(xp, a, b) else a.conj().swapaxes(-1, -2) @ b
 
 
-def times(tall: Array, matrix: Array) -> Array:
+def times(xp: Any, tall: Array, matrix: Array) -> Array:
     """The product of a tall factor and a small matrix."""
-    return _times(tall, matrix) if _is_small(tall, matrix) else tall @ matrix
+    return _times(tall, matrix) if _is_small(xp, tall, matrix) else tall @ matrix
 
 
-def eigh(matrix: Array) -> tuple[Array, Array]:
+def eigh(xp: Any, matrix: Array) -> tuple[Array, Array]:
     """The eigenvalues of a symmetric or Hermitian matrix, in no particular order, and its eigenvectors as columns."""
-    if _is_small(matrix) and not jnp.iscomplexobj(matrix):
+    if _is_small(xp, matrix) and not np.iscomplexobj(matrix):
         return _eigh(matrix)
-    return _library_eigh(matrix)
+    return namespace.eigh(xp, matrix)
 
 
-def inverse(matrix: Array) -> Array:
+def inverse(xp: Any, matrix: Array) -> Array:
     """The inverse of a positive definite matrix, NaN where it is none."""
-    return _inverse(matrix) if _is_small(matrix) and not jnp.iscomplexobj(matrix) else _library_inverse(matrix)
+    if xp is np:
+        return factor_inverse(np, namespace.cholesky(np, matrix))
+    return _inverse(matrix) if _is_small(xp, matrix) and not np.iscomplexobj(matrix) else _library_inverse(matrix)
 
 
-def _is_small(*arrays: Array) -> bool:
-    return all(a.ndim == 2 and a.shape[1] <= LARGEST_RANK for a in arrays)
+def factor_inverse(xp: Any, factor: Array) -> Array:
+    """(LLᴴ)⁻¹ of a lower triangular L with a positive diagonal."""
+    if xp is jnp:
+        return jax.scipy.linalg.cho_solve((factor, True), jnp.eye(len(factor), dtype=factor.dtype))
+    # NumPy solves no triangular systems, and of some dozen rows a general one costs no more than to import SciPy's.
+    half = np.linalg.inv(factor)
+    return half.conj().T @ half
+
+
+def _is_small(xp: Any, *arrays: Array) -> bool:
+    return xp is jnp and all(a.ndim == 2 and a.shape[1] <= LARGEST_RANK for a in arrays)
 
 
 def _library_eigh(matrix: Array) -> tuple[Array, Array]:
-    values, vectors = jnp.linalg.eigh(matrix)
-    return values, vectors
+    return namespace.eigh(jnp, matrix)
 
 
 def _library_inverse(matrix: Array) -> Array:
-    return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(matrix), jnp.eye(len(matrix), dtype=matrix.dtype))
+    return factor_inverse(jnp, jnp.linalg.cholesky(matrix))
 
 
 def _kernel_inverse(matrix: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
@@ -118,7 +119,7 @@ def _null_parts(c: Map, x: Tree, omega: Array) -> Array:
     steps = min(10 * omega.shape[1], 5000)
 
     def null_part(u: Array) -> Array:
-        return u - conjugate_gradient(lambda z: _gram(c, x, z), _gram(c, x, u), max_steps=steps).solution
+        return u - conjugate_gradient(jnp, lambda z: _gram(c, x, z), _gram(c, x, u), max_steps=steps).solution
 
     return jax.vmap(null_part)(omega)
 

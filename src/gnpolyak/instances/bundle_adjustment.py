@@ -25,7 +25,7 @@ View = tuple[Array, Array, Array]
 def projected(x: View, camera: Array, point: Array) -> Array:
     """The two coordinates of each observation: p = R(q)y + t of a point y for its camera (q, t), then p₁/p₃, p₂/p₃."""
     turns, shifts, points = x
-    p = jnp.einsum("eab,eb->ea", rotation(turns)[camera], points[point]) + shifts[camera]
+    p = jnp.einsum("eab,eb->ea", rotation(jnp, turns)[camera], points[point]) + shifts[camera]
     return p[:, :2] / p[:, 2:]
 
 

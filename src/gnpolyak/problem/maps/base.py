@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable
 from typing import Self
 
@@ -28,6 +29,7 @@ from gnpolyak.problem.capabilities import (
     Capability,
     Part,
 )
+from gnpolyak.problem.maps.scattering import scatter
 
 
 class Map(Part):
@@ -35,7 +37,8 @@ class Map(Part):
 
     A subclass writes `__call__`; the rest comes from autodiff unless it knows better. What it knows it declares in
     `offers` (see `gnpolyak.problem.capabilities`) and implements in the method of the same name. A map that does
-    not declare `IMAGE` is never asked to form one.
+    not declare `IMAGE` is never asked to form one. One that is written over `xp` has no autodiff on NumPy: it states
+    `linearize`, `curvature` and the derivatives of the forms that it offers.
     """
 
     @property
@@ -66,10 +69,15 @@ class Map(Part):
     def entries_linearized(
         self, x: Tree, indices: tuple[Array, ...]
     ) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
-        """The derivative of those entries at x, and its adjoint."""
-        _, push = jax.linearize(lambda x: self.entries(x, indices), x)
-        pull = jax.linear_transpose(push, x)
-        return push, trees.adjoint(lambda v: pull(v)[0])
+        """The derivative of these entries, z ↦ (Jz) there, and its adjoint, linearised once for many applications."""
+        self.require(ENTRIES, "the derivative of some entries")
+        if self.xp is not np:
+            return _by_autodiff(lambda y: self.entries(y, indices), x)
+        push, pull = self.linearize(x)
+        shape = self.image(x).shape
+        places = np.ravel_multi_index(indices, shape)
+        back = lambda w: scatter(np, places, w[:, None], math.prod(shape)).reshape(shape)  # noqa: E731
+        return lambda z: push(z)[indices], lambda w: pull(back(w))
 
     def slab(self, x: Tree, places: Array) -> Array:
         """c(x) at these places along its first axis."""
@@ -78,9 +86,7 @@ class Map(Part):
     def linearize(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
         """The actions z ↦ Jz and v ↦ Jᵀv at x, linearised once for many applications."""
         self.require(IMAGE, "a Jacobian by autodiff")
-        _, push = jax.linearize(self, x)
-        pull = jax.linear_transpose(push, x)
-        return push, trees.adjoint(lambda v: pull(v)[0])
+        return _by_autodiff(self, x)
 
     def gram(self, x: Tree) -> Callable[[Tree], Tree]:
         """The action z ↦ JᵀJz at x."""
@@ -106,12 +112,14 @@ class Map(Part):
 
     def gram_pinv(self, x: Tree, g: Tree, damping: Array | float = 0.0) -> Tree:
         """The minimum-norm solution (JᵀJ)†g in closed form, or (JᵀJ + λI)⁻¹g for g in its range and λ > 0."""
-        raise self.lacking(GRAM_PINV)
+        if not self.has(GRAM_PINV) or type(self).preconditioner is Map.preconditioner:
+            raise self.lacking(GRAM_PINV)
+        return self.preconditioner(x, damping)(g)
 
     def preconditioner(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
         """The action g ↦ (G + λI)†g with G = JᵀJ, prepared once for many g, or a simpler G where there is no inverse.
 
-        A map that factorises something for `gram_pinv` writes this instead, and `gram_pinv` with it.
+        A map writes either this or `gram_pinv`, and has the other. Here g may have any number of leading axes.
         """
         if self.has(GRAM_PINV):
             return lambda g: self.gram_pinv(x, g, damping)
@@ -126,8 +134,8 @@ class Map(Part):
         raise self.lacking(POWER_FORMS)
 
     def power_push(self, x: Array, rows: Array) -> Callable[[Array], Array]:
-        """The derivative of those values at x."""
-        return jax.linearize(lambda x: self.power_forms(x, rows)[0], x)[1]
+        """The derivative of the values of `power_forms`, z ↦ their change along z."""
+        return _by_autodiff(lambda y: self.power_forms(y, rows)[0], x)[0]
 
     def intensities(
         self, x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
@@ -139,16 +147,16 @@ class Map(Part):
         raise self.lacking(INTENSITIES)
 
     def intensities_push(self, x: Array, forward: Callable[[Array], Array]) -> Callable[[Array], Array]:
-        """The derivative of those values at x."""
-        return jax.linearize(lambda x: self.intensities(x, forward, forward)[0], x)[1]
+        """The derivative of the values of `intensities`, z ↦ their change along z."""
+        return _by_autodiff(lambda y: self.intensities(y, forward, _no_adjoint)[0], x)[0]
 
     def bilinear_forms(self, x: Tree, left: Array, right: Array) -> tuple[Array, Callable[[Array], Tree]]:
         """The values pᵀ c(x) q for each row p of `left` and q of `right`, and the pullback of their weights to x."""
         raise self.lacking(BILINEAR_FORMS)
 
     def bilinear_push(self, x: Tree, left: Array, right: Array) -> Callable[[Tree], Array]:
-        """The derivative of those values at x."""
-        return jax.linearize(lambda x: self.bilinear_forms(x, left, right)[0], x)[1]
+        """The derivative of the values of `bilinear_forms`, z ↦ their change along z."""
+        return _by_autodiff(lambda y: self.bilinear_forms(y, left, right)[0], x)[0]
 
     def gauge(self, x: Tree, rng: np.random.Generator) -> Tree:
         """Another variable with the image of x, drawn from those that the map's symmetry gives."""
@@ -157,3 +165,16 @@ class Map(Part):
 
 def _image(c: Map, x: Tree) -> Array:
     return c(x)
+
+
+def _by_autodiff(
+    function: Callable[[Tree], Array], x: Tree
+) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+    """The derivative of a function in jax.numpy, and its adjoint."""
+    _, push = jax.linearize(function, x)
+    pull = jax.linear_transpose(push, x)
+    return push, trees.adjoint(lambda v: pull(v)[0])
+
+
+def _no_adjoint(_: Array) -> Array:
+    raise AssertionError("values need no adjoint")

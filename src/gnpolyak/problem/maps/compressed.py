@@ -7,16 +7,17 @@ part by itself as Zₖ ↦ ZₖHₖ. So (JᵀJ + μI)† needs no system larger 
 
 from __future__ import annotations
 
+import abc
+import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.krylov import conjugate_gradient
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import each
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, scaled_inverses, symmetric_pinv
@@ -29,91 +30,123 @@ _LARGEST_JACOBIAN = 2**20
 Action = Callable[[Tree], Tree]
 
 
-def split(factors: Sequence[Array]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+def split(xp: Any, factors: Sequence[Array]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     """The orthonormal Qₖ and the small Rₖ of every factor."""
-    pairs = [jnp.linalg.qr(factor) for factor in factors]
+    pairs = [xp.linalg.qr(factor) for factor in factors]
     return tuple(q for q, _ in pairs), tuple(r for _, r in pairs)
 
 
-def together(x: Sequence[Array], y: Sequence[Array]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+def together(xp: Any, x: Sequence[Array], y: Sequence[Array]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     """Both tuples of factors in the coordinates of bases that hold them: distances of images stay as they are."""
     pairs = list(zip(x, y, strict=True))
-    small = [jnp.linalg.qr(jnp.concatenate([a, b], axis=1), mode="r") for a, b in pairs]
+    small = [xp.linalg.qr(xp.concatenate([a, b], axis=1), mode="r") for a, b in pairs]
     left = tuple(r[:, : a.shape[1]] for r, (a, _) in zip(small, pairs, strict=True))
     return left, tuple(r[:, a.shape[1] :] for r, (a, _) in zip(small, pairs, strict=True))
 
 
-class Compressed(Module):
-    """A multilinear map at small factors, and what is needed of the large ones."""
+class Multilinear(Map):
+    """A map that is linear in each of its factors, with what the system at its small factors is made of."""
 
-    map: Map
-    x: Tree
-    """The variable, with the small factors Rₖ in place of Aₖ."""
-    outer: tuple[Array, ...]
-    """The Hₖ."""
-    symmetries: Array
-    """Columns that span the directions in which c does not change: along them JᵀJ is filled up."""
-    damping: Array | float
-    rows: int = eqx.field(static=True)
-    """The largest dₖ, which sets how far rounding reaches."""
+    @abc.abstractmethod
+    def outer(self, x: Tree) -> tuple[Array, ...]:
+        """The Hₖ."""
 
-    def inverses(self) -> tuple[Action, tuple[Array, ...]]:
-        """The action of (JᵀJ + μI)† on the small variables, and the matrices (Hₖ + μI)†."""
-        flat, unravel = trees.ravel(self.x)
-        outer = [self._shifted(h) for h in self.outer]
-        if flat.size > _LARGEST_DIRECT:
-            return self._iterate, scaled_inverses(outer, lambda: tuple(symmetric_pinv(h, self.rows) for h in outer))
-        jacobian, matrix = self._matrices()
-        # Where these are not independent, Q has columns that are no symmetries.
-        null, triangle = jnp.linalg.qr(self.symmetries)
-        independent = jnp.min(jnp.abs(jnp.diag(triangle))) > 100 * cutoff(flat.size, flat.dtype)
-        filled = matrix + null @ ((null.T * jnp.diag(matrix)) @ null) @ null.T
+    @abc.abstractmethod
+    def gram_matrix(self, x: Tree) -> Array:
+        """JᵀJ as a matrix over all entries of x, one leaf after the other."""
 
-        def truncated() -> tuple[Array, ...]:
-            # From J's singular values, where J was formed.
-            rest = (symmetric_pinv(h, self.rows) for h in outer)
-            if jacobian is None:
-                return symmetric_pinv(matrix, self.rows), *rest
-            return gram_pinv(jacobian, self.damping, self.rows), *rest
+    def jacobian(self, x: Tree) -> Array:
+        """J as a matrix."""
+        flat, unravel = trees.ravel(x, self.xp)
+        push, _ = self.linearize(x)
+        units = self.xp.eye(flat.size, dtype=flat.dtype)
+        return each(self.xp, lambda u: push(unravel(u)).ravel(), units).T
 
-        inverse, *rest = scaled_inverses([filled, *outer], truncated, independent)
+    @abc.abstractmethod
+    def symmetries(self, x: Tree) -> Array:
+        """Columns that span the directions in which c does not change."""
 
-        def inside(u: Array) -> Array:
-            return jnp.where(independent, u - null @ (null.T @ u), u)
 
-        def solve(g: Tree) -> Tree:
-            u = inside(trees.ravel(g)[0])
-            z = inverse @ u
-            return unravel(inside(z + inverse @ (u - matrix @ z)))
+def inverses(c: Multilinear, x: Tree, damping: Array | float, rows: int) -> tuple[Action, tuple[Array, ...]]:
+    """The action of (JᵀJ + μI)† on the small variables, and the matrices (Hₖ + μI)†, at the small factors.
 
-        return solve, tuple(rest)
+    `rows` is the largest dₖ, which sets how far rounding reaches.
+    """
+    xp, unknowns = c.xp, trees.size(x)
+    outer = [_shifted(xp, h, damping) for h in c.outer(x)]
+    if unknowns > _LARGEST_DIRECT:
+        pinvs = scaled_inverses(xp, outer, lambda: tuple(symmetric_pinv(xp, h, rows) for h in outer))
+        return _iterated(c, x, damping), pinvs
+    matrix = _shifted(xp, c.gram_matrix(x), damping)
+    # Along the symmetries JᵀJ is filled up. Where these are not independent, Q has columns that are none.
+    null, triangle = xp.linalg.qr(c.symmetries(x))
+    independent = abs(triangle.diagonal()).min() > 100 * cutoff(unknowns, matrix.dtype)
+    filled = matrix + null @ ((null.T * matrix.diagonal()) @ null) @ null.T
 
-    def _iterate(self, g: Tree) -> Tree:
-        gram = self.map.gram(self.x)
-        return conjugate_gradient(
-            lambda z: trees.add_scaled(gram(z), self.damping, z), g, max_steps=4 * trees.size(g)
-        ).solution
+    def truncated() -> tuple[Array, ...]:
+        formed = c.image(x).size * unknowns <= _LARGEST_JACOBIAN
+        inner = gram_pinv(xp, c.jacobian(x), damping, rows) if formed else symmetric_pinv(xp, matrix, rows)
+        return inner, *(symmetric_pinv(xp, h, rows) for h in outer)
 
-    def _matrices(self) -> tuple[Array | None, Array]:
-        """J, where it is small enough, and JᵀJ + μI."""
-        flat, unravel = trees.ravel(self.x)
-        if jax.eval_shape(self.map, self.x).size * flat.size <= _LARGEST_JACOBIAN:
-            jacobian = jax.jacfwd(lambda u: self.map(unravel(u)).ravel())(flat)
-            return jacobian, self._shifted(jacobian.T @ jacobian)
-        gram, unit = self.map.gram(self.x), jnp.eye(flat.size, dtype=flat.dtype)
-        return None, self._shifted(jax.vmap(lambda u: trees.ravel(gram(unravel(u)))[0])(unit))
+    inverse, *rest = scaled_inverses(xp, [filled, *outer], truncated, independent)
+    # Nothing is taken out where the symmetries are not independent.
+    null = xp.where(independent, null, 0.0)
 
-    def _shifted(self, h: Array) -> Array:
-        return h + self.damping * jnp.eye(len(h), dtype=h.dtype)
+    def inside(u: Array) -> Array:
+        return u - (u @ null) @ null.T
+
+    def solve(g: Tree) -> Tree:
+        flat, unravel = _ravel(xp, g, x)
+        u = inside(flat)
+        z = u @ inverse
+        return unravel(inside(z + (u - z @ matrix) @ inverse))
+
+    return solve, tuple(rest)
+
+
+def _iterated(c: Map, x: Tree, damping: Array | float) -> Action:
+    gram = c.gram(x)
+
+    def action(z: Tree) -> Tree:
+        return trees.add_scaled(gram(z), damping, z)
+
+    def solve(g: Tree) -> Tree:
+        if jax.tree.leaves(g)[0].ndim > jax.tree.leaves(x)[0].ndim:
+            return each(c.xp, solve, g)
+        return conjugate_gradient(c.xp, action, g, max_steps=4 * trees.size(g)).solution
+
+    return solve
+
+
+def _shifted(xp: Any, h: Array, damping: Array | float) -> Array:
+    return h + damping * xp.eye(len(h), dtype=h.dtype)
+
+
+def _ravel(xp: Any, g: Tree, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+    """A tree like x, with any number of leading axes, as vectors along the last axis, and the way back."""
+    leaves, structure = jax.tree.flatten(g)
+    shapes = [leaf.shape for leaf in jax.tree.leaves(x)]
+    lead = leaves[0].shape[: leaves[0].ndim - len(shapes[0])]
+    flat = xp.concatenate([leaf.reshape(*lead, -1) for leaf in leaves], axis=-1)
+
+    def back(u: Array) -> Tree:
+        found, start = [], 0
+        for shape in shapes:
+            stop = start + math.prod(shape)
+            found.append(u[..., start:stop].reshape(*lead, *shape))
+            start = stop
+        return jax.tree.unflatten(structure, found)
+
+    return flat, back
 
 
 def joined(bases: Sequence[Array], outer: Sequence[Array], g: Sequence[Array], inner: Sequence[Array]) -> list[Array]:
     """The factors QₖBₖ + (gₖ − QₖQₖᵀgₖ) Hₖ† from the small solutions Bₖ."""
     parts = zip(bases, outer, g, inner, strict=True)
-    return [q @ b + (each - q @ (q.T @ each)) @ h for q, h, each, b in parts]
+    return [q @ b + (gk - q @ (q.T @ gk)) @ h for q, h, gk, b in parts]
 
 
-def unit_columns(directions: Array) -> Array:
+def unit_columns(xp: Any, directions: Array) -> Array:
     """The columns, each of length one; those that are zero stay so."""
-    size = jnp.linalg.norm(directions, axis=0)
-    return directions / jnp.where(size > 0, size, 1.0)
+    size = xp.linalg.norm(directions, axis=0)
+    return directions / xp.where(size > 0, size, 1.0)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import reduce
-from typing import Any
+from itertools import accumulate
+from operator import mul
+from typing import Any, ClassVar
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
+from gnpolyak.problem.maps import low_rank, scattering
 from gnpolyak.problem.maps.base import Map
-from gnpolyak.problem.maps.compressed import Compressed, joined, split, together, unit_columns
-from gnpolyak.problem.maps.low_rank import LowRank
+from gnpolyak.problem.maps.compressed import Multilinear, inverses, joined, split, together, unit_columns
 
 Factors = tuple[Array, ...]
 
 
-class CP(Map):
+class CP(Multilinear):
     """Tensors of r terms, c(A₁, …, A_N) = Σⱼ a₁ⱼ ⊗ … ⊗ a_Nⱼ for a tuple of N ≥ 2 factors of shapes (dₖ, r).
 
     With Sₖ = AₖᵀAₖ, Dₖ the entrywise product of all S but Sₖ, and E_kl that of all but two, the Gram action is
@@ -30,6 +32,8 @@ class CP(Map):
     The sizes of the N vectors of a term can be exchanged, so its rank is r(Σdₖ − N + 1) at most. The pseudo-inverse
     splits as `compressed` says, into r×r systems and one of at most N·r² unknowns.
     """
+
+    over_xp: ClassVar[bool] = True
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
@@ -48,7 +52,7 @@ class CP(Map):
     def check(self, x: Tree) -> None:
         shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in x] if isinstance(x, tuple) else []
         fits = len(shapes) >= 2 and all(len(shape) == 2 and 0 not in shape for shape in shapes)
-        if not fits or len({shape[1] for shape in shapes}) != 1 or any(map(jnp.iscomplexobj, x)):
+        if not fits or len({shape[1] for shape in shapes}) != 1 or any(map(np.iscomplexobj, x)):
             raise InputError(
                 given=f"a variable of shapes {shapes}" if shapes else f"a variable of type {type(x).__name__}",
                 needed="for CP, a tuple of two or more real matrices with as many columns each",
@@ -56,39 +60,93 @@ class CP(Map):
                 advice="pass x0=(A, B, C), the vectors of the terms as columns",
             )
 
+    def image(self, x: Factors) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(tuple(a.shape[0] for a in x), np.result_type(*(a.dtype for a in x)))
+
     def __call__(self, x: Factors) -> Array:
         # All but the last factor are multiplied out: the sum over the terms is one matrix product.
-        rows = reduce(lambda t, a: (t[:, None, :] * a[None, :, :]).reshape(-1, a.shape[1]), x[:-1])
-        return (rows @ x[-1].T).reshape([a.shape[0] for a in x])
+        return (reduce(_khatri_rao, x[:-1]) @ x[-1].T).reshape([a.shape[0] for a in x])
+
+    def linearize(self, x: Factors) -> tuple[Callable[[Factors], Array], Callable[[Array], Factors]]:
+        xp, shape = self.xp, [a.shape[0] for a in x]
+        # The rows of the first factors multiplied out, of the first two, and so on.
+        rows = list(accumulate(x[:-1], _khatri_rao))
+
+        def push(z: Factors) -> Array:
+            moved = z[0]
+            for row, a, step in zip(rows[:-1], x[1:-1], z[1:-1], strict=True):
+                moved = _khatri_rao(moved, a) + _khatri_rao(row, step)
+            ends = xp.concatenate([x[-1], z[-1]], axis=1)
+            return (xp.concatenate([moved, rows[-1]], axis=1) @ ends.T).reshape(shape)
+
+        def pull(v: Array) -> Factors:
+            v = v.reshape(-1, shape[-1])
+            found, rest = [v.T @ rows[-1]], v @ x[-1]
+            for row, a in zip(rows[-2::-1], x[-2:0:-1], strict=True):
+                rest = rest.reshape(len(row), *a.shape)
+                found.append((rest * row[:, None, :]).sum(axis=0))
+                rest = (rest * a).sum(axis=1)
+            return tuple([rest, *found[::-1]])
+
+        return push, pull
 
     def slab(self, x: Factors, places: Array) -> Array:
         return self((x[0][places], *x[1:]))
 
     def entries(self, x: Factors, indices: tuple[Array, ...]) -> Array:
-        rows = [a[index] for a, index in zip(x, indices, strict=True)]
-        return jnp.sum(reduce(jnp.multiply, rows), axis=1)
+        return reduce(mul, [a[index] for a, index in zip(x, indices, strict=True)]).sum(axis=1)
+
+    def entries_linearized(
+        self, x: Factors, indices: tuple[Array, ...]
+    ) -> tuple[Callable[[Factors], Array], Callable[[Array], Factors]]:
+        slopes = scattering.products_but_one([a[index] for a, index in zip(x, indices, strict=True)])
+        return scattering.linearized(self.xp, x, slopes, indices)
 
     def gram(self, x: Factors) -> Callable[[Factors], Factors]:
-        grams, places = [a.T @ a for a in x], range(len(x))
+        alone, pairs = _products(x)
 
         def action(z: Factors) -> Factors:
             crossed = [zk.T @ a for zk, a in zip(z, x, strict=True)]
-            return tuple(
-                z[k] @ _product(grams, k) + x[k] @ sum(_product(grams, k, m) * crossed[m] for m in places if m != k)
-                for k in places
-            )
+            mixed = (sum(pairs[k, m] * crossed[m] for m in range(len(x)) if m != k) for k in range(len(x)))
+            return tuple(zk @ d + a @ other for zk, d, a, other in zip(z, alone, x, mixed, strict=True))
 
         return action
+
+    def outer(self, x: Factors) -> tuple[Array, ...]:
+        return tuple(_products(x)[0])
+
+    def gram_matrix(self, x: Factors) -> Array:
+        """Blocks I ⊗ Dₖ on the diagonal, and off it [a, j, b, i] ↦ Aₖ[a, i] E_kl[i, j] Aₗ[b, j]."""
+        xp, (alone, pairs) = self.xp, _products(x)
+
+        def block(k: int, m: int) -> Array:
+            a, b = x[k], x[m]
+            if k == m:
+                found = xp.eye(len(a), dtype=a.dtype)[:, None, :, None] * alone[k][:, None, :]
+            else:
+                found = a[:, None, None, :] * (b.T[:, :, None] * pairs[k, m][:, None, :])
+            return found.reshape(a.size, b.size)
+
+        places = range(len(x))
+        return xp.concatenate([xp.concatenate([block(k, m) for m in places], axis=1) for k in places])
+
+    def symmetries(self, x: Factors) -> Array:
+        """The directions (aⱼ, 0, …, −bⱼ, …) that make one vector of a term longer and another shorter, as columns."""
+        xp, r = self.xp, x[0].shape[1]
+        unit = xp.eye(r, dtype=x[0].dtype)
+        single = [(a[:, :, None] * unit).reshape(-1, r) for a in x]
+        nothing = [xp.zeros_like(each) for each in single]
+        columns = [
+            xp.concatenate([single[0], *nothing[1:k], -single[k], *nothing[k + 1 :]]) for k in range(1, len(x))
+        ]
+        return unit_columns(xp, xp.concatenate(columns, axis=1))
 
     def preconditioner(self, x: Factors, damping: Array | float = 0.0) -> Callable[[Factors], Factors]:
         if len(x) == 2:
             # A matrix has more symmetries, and a closed form for them.
-            return lambda g: LowRank().gram_pinv((x[0], x[1]), (g[0], g[1]), damping)
-        rows = max(a.shape[0] for a in x)
-        bases, small = split(x)
-        grams = [r.T @ r for r in small]
-        rests = tuple(_product(grams, k) for k in range(len(x)))
-        inner, outer = Compressed(self, small, rests, _exchanges(small), damping, rows).inverses()
+            return low_rank.preconditioner(self.xp, x, damping)
+        bases, small = split(self.xp, x)
+        inner, outer = inverses(self, small, damping, max(a.shape[0] for a in x))
 
         def solve(g: Factors) -> Factors:
             inside = inner(tuple(q.T @ each for q, each in zip(bases, g, strict=True)))
@@ -96,19 +154,23 @@ class CP(Map):
 
         return solve
 
-    def gram_pinv(self, x: Factors, g: Factors, damping: Array | float = 0.0) -> Factors:
-        return self.preconditioner(x, damping)(g)
-
     def curvature(self, x: Factors, s: Factors) -> Array:
-        return super().curvature(*together(x, s))
+        """The norm of D²c(x)[s, s], from the second-order terms of a product of A + tS, in bases that hold both."""
+        x, s = together(self.xp, x, s)
+        rows, first, second = x[0], s[0], self.xp.zeros_like(x[0])
+        for a, step in zip(x[1:-1], s[1:-1], strict=True):
+            second = _khatri_rao(second, a) + 2 * _khatri_rao(first, step)
+            first = _khatri_rao(first, a) + _khatri_rao(rows, step)
+            rows = _khatri_rao(rows, a)
+        return self.xp.linalg.norm(second @ x[-1].T + 2 * first @ s[-1].T)
 
     def inner(self, x: Factors, y: Factors) -> Array:
         """⟨c(x), c(y)⟩ = Σ ⊙ₖ AₖᵀBₖ, at a cost of O(Σdₖ r²)."""
-        return jnp.sum(_product([a.T @ b for a, b in zip(x, y, strict=True)]))
+        return reduce(mul, [a.T @ b for a, b in zip(x, y, strict=True)]).sum()
 
     def distance(self, x: Factors, y: Factors) -> Array:
         """‖c(x) − c(y)‖ in bases of at most 2r vectors each: no cancellation of squares."""
-        return super().distance(*together(x, y))
+        return super().distance(*together(self.xp, x, y))
 
     def gauge(self, x: Factors, rng: np.random.Generator) -> Factors:
         r = x[0].shape[1]
@@ -116,24 +178,18 @@ class CP(Map):
         # An even number of signs in every term.
         signs[-1] = np.prod(signs[:-1], axis=0)
         order = rng.permutation(r)
-        return tuple(a[:, order] * sign for a, sign in zip(x, signs, strict=True))
+        return tuple(a[:, order] * sign.astype(a.dtype) for a, sign in zip(x, signs, strict=True))
 
 
-def _product(grams: list[Array], *but: int) -> Array:
-    """The entrywise product of all but some of the matrices; ones where none is left."""
-    kept = [gram for k, gram in enumerate(grams) if k not in but]
-    return reduce(jnp.multiply, kept, jnp.ones_like(grams[0]))
+def _khatri_rao(a: Array, b: Array) -> Array:
+    """All products of a row of one and a row of the other, entry by entry."""
+    return (a[:, None, :] * b).reshape(-1, b.shape[1])
 
 
-def _exchanges(x: Factors) -> Array:
-    """The directions (aⱼ, 0, …, −bⱼ, …) that make one vector of a term longer and another shorter, as columns."""
-    r = x[0].shape[1]
-    unit = jnp.eye(r, dtype=x[0].dtype)
-    single = [(a[:, :, None] * unit[None]).reshape(-1, r) for a in x]
-    nothing = [jnp.zeros_like(each) for each in single]
-    columns = []
-    for k in range(1, len(x)):
-        parts = [single[0], *nothing[1:]]
-        parts[k] = -single[k]
-        columns.append(jnp.concatenate(parts))
-    return unit_columns(jnp.concatenate(columns, axis=1))
+def _products(x: Factors) -> tuple[list[Array], dict[tuple[int, int], Array]]:
+    """The Dₖ and the E_kl."""
+    grams, places = [a.T @ a for a in x], range(len(x))
+    ones = grams[0] ** 0
+    but = lambda *out: reduce(mul, (gram for k, gram in enumerate(grams) if k not in out), ones)  # noqa: E731
+    pairs = {(k, m): but(k, m) for k in places for m in range(k)}
+    return [but(k) for k in places], pairs | {(m, k): each for (k, m), each in pairs.items()}

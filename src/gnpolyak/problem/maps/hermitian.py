@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -14,7 +13,7 @@ from gnpolyak.base import small
 from gnpolyak.base.errors import InputError
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
-from gnpolyak.problem.maps.reductions import intensities, matrix_preconditioner
+from gnpolyak.problem.maps.reductions import intensities, intensities_push, matrix_preconditioner
 
 
 class Hermitian(Map):
@@ -28,6 +27,7 @@ class Hermitian(Map):
     XXᵀ with ᴴ for ᵀ, at a cost of O(dr²).
     """
 
+    over_xp: ClassVar[bool] = True
     n: ClassVar[int] = 2
     """The order: measurements of power are squares."""
 
@@ -47,7 +47,7 @@ class Hermitian(Map):
     def check(self, x: Array) -> None:
         leaves = jax.tree.leaves(x)
         shape: tuple[int, ...] = getattr(x, "shape", ())
-        if len(shape) != 2 or 0 in shape or shape[1] > shape[0] or not all(map(jnp.iscomplexobj, leaves)):
+        if len(shape) != 2 or 0 in shape or shape[1] > shape[0] or not all(map(np.iscomplexobj, leaves)):
             said = f"shape {shape} and dtype {x.dtype}" if hasattr(x, "dtype") else f"type {type(x).__name__}"
             raise InputError(
                 given=f"a variable of {said}",
@@ -56,24 +56,31 @@ class Hermitian(Map):
                 advice="pass x0.astype(complex), with the r factors as columns; for real factors take SymmetricCP(2)",
             )
 
+    def image(self, x: Array) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((x.shape[0],) * 2, x.dtype)
+
     def __call__(self, x: Array) -> Array:
         return x @ _adjoint(x)
 
-    def gram(self, x: Array) -> Callable[[Array], Array]:
-        s = small.gram(x, x)
-        return lambda z: 2 * (small.times(z, s) + small.times(x, small.gram(z, x)))
+    def linearize(self, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        def push(z: Array) -> Array:
+            half = z @ _adjoint(x)
+            return half + _adjoint(half)
 
-    def gram_pinv(self, x: Array, g: Array, damping: Array | float = 0.0) -> Array:
-        return self.preconditioner(x, damping)(g)
+        return push, lambda v: (v + _adjoint(v)) @ x
+
+    def gram(self, x: Array) -> Callable[[Array], Array]:
+        xp, s = self.xp, small.gram(self.xp, x, x)
+        return lambda z: 2 * (small.times(xp, z, s) + small.times(xp, x, small.gram(xp, z, x)))
 
     def preconditioner(self, x: Array, damping: Array | float = 0.0) -> Callable[[Array], Array]:
-        return matrix_preconditioner(x, damping)
+        return matrix_preconditioner(self.xp, x, damping)
 
     def curvature(self, x: Array, s: Array) -> Array:
-        return 2 * jnp.linalg.norm(small.gram(s, s))
+        return 2 * self.xp.linalg.norm(small.gram(self.xp, s, s))
 
     def right_gram(self, x: Array) -> Array:
-        return small.gram(x, x)
+        return small.gram(self.xp, x, x)
 
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:
         """Σⱼ |pᵀxⱼ|² for each row p, which is what multiplying by the matrix of rows gives, and the pullback."""
@@ -82,31 +89,38 @@ class Hermitian(Map):
         def pullback(weights: Array) -> Array:
             # Pᴴ(w ⊙ PX) with the small factors conjugated and transposed instead of the rows: on a CPU ten times
             # faster for one column.
-            return _adjoint((2 * weights[:, None] * jnp.conj(products)).T @ rows)
+            return _adjoint(((2 * weights)[:, None] * products.conj()).T @ rows)
 
-        return jnp.sum(jnp.square(products.real) + jnp.square(products.imag), axis=1), pullback
+        return (products.real**2 + products.imag**2).sum(axis=1), pullback
+
+    def power_push(self, x: Array, rows: Array) -> Callable[[Array], Array]:
+        slopes = 2 * (rows @ x).conj()
+        return lambda z: (slopes * (rows @ z)).real.sum(axis=1)
 
     def intensities(
         self, x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
     ) -> tuple[Array, Callable[[Array], Array]]:
         return intensities(x, forward, adjoint)
 
+    def intensities_push(self, x: Array, forward: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        return intensities_push(x, forward)
+
     def inner(self, x: Array, y: Array) -> Array:
         """⟨c(x), c(y)⟩ = ‖XᴴY‖², at a cost of O(d r²)."""
-        return jnp.sum(jnp.abs(_adjoint(x) @ y) ** 2)
+        return (abs(_adjoint(x) @ y) ** 2).sum()
 
     def distance(self, x: Array, y: Array) -> Array:
         """‖XXᴴ − YYᴴ‖ from the triangular factor of [X Y]: no cancellation of squares, and ranks may differ."""
-        triangle = jnp.linalg.qr(jnp.concatenate([jnp.asarray(x), jnp.asarray(y)], axis=1), mode="r")
+        triangle = self.xp.linalg.qr(self.xp.concatenate([x, y], axis=1), mode="r")
         r = x.shape[1]
-        return jnp.linalg.norm(self(triangle[:, :r]) - self(triangle[:, r:]))
+        return self.xp.linalg.norm(self(triangle[:, :r]) - self(triangle[:, r:]))
 
     def gauge(self, x: Array, rng: np.random.Generator) -> Array:
-        return x @ np.linalg.qr(_complex(rng, (x.shape[1],) * 2))[0]
+        return x @ np.linalg.qr(_complex(rng, (x.shape[1],) * 2))[0].astype(x.dtype)
 
 
 def _adjoint(matrix: Array) -> Array:
-    return jnp.conj(matrix).T
+    return matrix.conj().T
 
 
 def _complex(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

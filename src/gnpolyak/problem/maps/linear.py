@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jax import Array
 
@@ -46,6 +46,7 @@ class Linear(Map):
     array([ 1.,  2.,  5., 10., 17., 26., 37., 50.])
     """
 
+    over_xp: ClassVar[bool] = True
     a: Array
 
     def __init__(self, a: Any) -> None:
@@ -77,13 +78,19 @@ class Linear(Map):
                 advice="pass x0 of that shape, or leave it out to begin at zero",
             )
 
+    def image(self, x: Array) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((self.a.shape[0],), np.result_type(self.a.dtype, x.dtype))
+
     def __call__(self, x: Array) -> Array:
         return self.a @ x
 
-    def linearize(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
-        return lambda z: self.a @ z, lambda v: _like(x, self.a.conj().T @ v)
+    def linearize(self, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        def pull(v: Array) -> Array:
+            # The conjugate of aᵀv̄: a copy of a vector, and not of a. A real variable can follow the real part.
+            g = (self.a.T @ v.conj()).conj()
+            return g if np.iscomplexobj(x) else g.real
 
+        return lambda z: self.a @ z, pull
 
-def _like(x: Array, g: Array) -> Array:
-    """Of a gradient with respect to a real variable, the part that it can follow."""
-    return g if jnp.iscomplexobj(x) else g.real
+    def curvature(self, x: Array, s: Array) -> Array:
+        return self.xp.zeros((), s.real.dtype)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jax import Array
 
@@ -13,7 +13,9 @@ from gnpolyak.base import small
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
+from gnpolyak.problem.maps import scattering
 from gnpolyak.problem.maps.base import Map
+from gnpolyak.problem.maps.inverses import cutoff, inverted, reciprocal
 
 Pair = tuple[Array, Array]
 
@@ -24,6 +26,8 @@ class LowRank(Map):
     J(Z_U, Z_V) = Z_U Vᵀ + U Z_Vᵀ has rank r(d₁ + d₂ − r): U → UG, V → VG⁻ᵀ changes nothing. In the eigenbases of UᵀU
     and VᵀV its Gram is diagonal up to the r×r part that both factors share, so its pseudo-inverse costs O((d₁ + d₂)r²).
     """
+
+    over_xp: ClassVar[bool] = True
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:
@@ -42,13 +46,16 @@ class LowRank(Map):
     def check(self, x: Tree) -> None:
         shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in x] if isinstance(x, (tuple, list)) else []
         fits = len(shapes) == 2 and all(len(shape) == 2 and 0 not in shape for shape in shapes)
-        if not fits or shapes[0][1] != shapes[1][1] or any(map(jnp.iscomplexobj, x)):
+        if not fits or shapes[0][1] != shapes[1][1] or any(map(np.iscomplexobj, x)):
             raise InputError(
                 given=f"a variable of shapes {shapes}" if shapes else f"a variable of type {type(x).__name__}",
                 needed="for LowRank, a pair (U, V) of real matrices with as many columns each",
                 missing="two matrices of one rank",
                 advice="pass x0=(U, V) with UVᵀ the matrix that is meant",
             )
+
+    def image(self, x: Pair) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((x[0].shape[0], x[1].shape[0]), np.result_type(x[0].dtype, x[1].dtype))
 
     def __call__(self, x: Pair) -> Array:
         u, v = x
@@ -57,78 +64,110 @@ class LowRank(Map):
     def slab(self, x: Pair, places: Array) -> Array:
         return x[0][places] @ x[1].T
 
+    def linearize(self, x: Pair) -> tuple[Callable[[Pair], Array], Callable[[Array], Pair]]:
+        u, v = x
+        return lambda z: z[0] @ v.T + u @ z[1].T, lambda w: (w @ v, w.T @ u)
+
     def entries(self, x: Pair, indices: tuple[Array, ...]) -> Array:
         u, v = x
-        return jnp.sum(u[indices[0]] * v[indices[1]], axis=1)
+        return (u[indices[0]] * v[indices[1]]).sum(axis=1)
+
+    def entries_linearized(
+        self, x: Pair, indices: tuple[Array, ...]
+    ) -> tuple[Callable[[Pair], Array], Callable[[Array], Pair]]:
+        slopes = x[1][indices[1]], x[0][indices[0]]
+        return scattering.linearized(self.xp, x, slopes, indices)  # type: ignore[return-value]
 
     def gram(self, x: Pair) -> Callable[[Pair], Pair]:
-        u, v = x
-        uu, vv = small.gram(u, u), small.gram(v, v)
+        xp, (u, v) = self.xp, x
+        uu, vv = small.gram(xp, u, u), small.gram(xp, v, v)
         return lambda z: (
-            small.times(z[0], vv) + small.times(u, small.gram(z[1], v)),
-            small.times(z[1], uu) + small.times(v, small.gram(z[0], u)),
+            small.times(xp, z[0], vv) + small.times(xp, u, small.gram(xp, z[1], v)),
+            small.times(xp, z[1], uu) + small.times(xp, v, small.gram(xp, z[0], u)),
         )
 
-    def gram_pinv(self, x: Pair, g: Pair, damping: Array | float = 0.0) -> Pair:
-        return self.preconditioner(x, damping)(g)
-
     def preconditioner(self, x: Pair, damping: Array | float = 0.0) -> Callable[[Pair], Pair]:
-        (a, e), (b, f) = map(_eigen, x)
-        u, v = small.times(x[0], e), small.times(x[1], f)
-        inverse_a, inverse_b = _reciprocal(a, u.shape[0]), _reciprocal(b, v.shape[0])
-        damped_a, damped_b = _damped(a, damping, u.shape[0]), _damped(b, damping, v.shape[0])
-        pairs = a[:, None] + b[None, :] + damping
-        shared = jnp.where(pairs > 0, 1.0 / jnp.where(pairs > 0, pairs, 1.0), 0.0)
-
-        def solve(g: Pair) -> Pair:
-            gu, gv = small.times(g[0], f), small.times(g[1], e)
-            # The parts of the gradient in range(U) and range(V), in the coordinates of their factors.
-            cu, cv = inverse_a[:, None] * small.gram(u, gu), inverse_b[:, None] * small.gram(v, gv)
-            zu = (gu - small.times(u, cu)) * damped_b + small.times(u, cu * shared)
-            zv = (gv - small.times(v, cv)) * damped_a + small.times(v, cv * shared.T)
-            return small.times(zu, f.T), small.times(zv, e.T)
-
-        return solve
+        return preconditioner(self.xp, x, damping)
 
     def curvature(self, x: Pair, s: Pair) -> Array:
-        return 2 * jnp.linalg.norm(s[0] @ s[1].T) if s[0].size * s[1].size <= 2**16 else 2 * _norm_of_product(s)
+        formed = s[0].size * s[1].size <= 2**16
+        return 2 * (self.xp.linalg.norm(s[0] @ s[1].T) if formed else _norm_of_product(self.xp, s))
 
     def inner(self, x: Pair, y: Pair) -> Array:
         """⟨c(x), c(y)⟩ = Σ (UᵀU′) ⊙ (VᵀV′), at a cost of O(d r²)."""
-        return jnp.sum((x[0].T @ y[0]) * (x[1].T @ y[1]))
+        return ((x[0].T @ y[0]) * (x[1].T @ y[1])).sum()
 
     def distance(self, x: Pair, y: Pair) -> Array:
         """‖UVᵀ − U′V′ᵀ‖ from triangular factors of [U U′] and [V −V′]: no cancellation of squares."""
-        left = jnp.linalg.qr(jnp.concatenate([x[0], y[0]], axis=1), mode="r")
-        right = jnp.linalg.qr(jnp.concatenate([x[1], -jnp.asarray(y[1])], axis=1), mode="r")
-        return jnp.linalg.norm(left @ right.T)
+        xp = self.xp
+        left = xp.linalg.qr(xp.concatenate([x[0], y[0]], axis=1), mode="r")
+        right = xp.linalg.qr(xp.concatenate([x[1], -y[1]], axis=1), mode="r")
+        return xp.linalg.norm(left @ right.T)
 
     def bilinear_forms(self, x: Pair, left: Array, right: Array) -> tuple[Array, Callable[[Array], Pair]]:
         """Σⱼ (pᵢᵀuⱼ)(qᵢᵀvⱼ), from the factors."""
         y, t = left @ x[0], right @ x[1]
-        return jnp.sum(y * t, axis=1), lambda w: (left.T @ (w[:, None] * t), right.T @ (w[:, None] * y))
+        return (y * t).sum(axis=1), lambda w: (left.T @ (w[:, None] * t), right.T @ (w[:, None] * y))
+
+    def bilinear_push(self, x: Pair, left: Array, right: Array) -> Callable[[Pair], Array]:
+        y, t = left @ x[0], right @ x[1]
+        return lambda z: ((left @ z[0]) * t + y * (right @ z[1])).sum(axis=1)
 
     def gauge(self, x: Pair, rng: np.random.Generator) -> Pair:
-        g = np.linalg.qr(rng.standard_normal((x[0].shape[1],) * 2))[0]
+        g = np.linalg.qr(rng.standard_normal((x[0].shape[1],) * 2))[0].astype(x[0].dtype)
         return x[0] @ g, x[1] @ g
 
 
-def _eigen(factor: Array) -> tuple[Array, Array]:
-    values, vectors = small.eigh(small.gram(factor, factor))
-    return jnp.maximum(values, 0.0), vectors
+def preconditioner(xp: Any, x: Pair, damping: Array | float) -> Callable[[Pair], Pair]:
+    """The action of (JᵀJ + λI)† for c(U, V) = UVᵀ.
+
+    In the eigenbases E of UᵀU = EaEᵀ and F of VᵀV = FbFᵀ the part of a gradient outside range(U) is divided by b + λ,
+    and that inside by aᵢ + bⱼ + λ; with U and V exchanged for the other factor.
+    """
+    (a, e), (b, f) = _eigen(xp, x[0]), _eigen(xp, x[1])
+    u, v = small.times(xp, x[0], e), small.times(xp, x[1], f)
+    pairs = a[:, None] + b + damping
+    shared = inverted(xp, pairs, pairs > 0)
+    one = _Side(xp, u, _reciprocal(xp, a, u.shape[0]), _reciprocal(xp, b + damping, v.shape[0]), shared, f)
+    other = _Side(xp, v, _reciprocal(xp, b, v.shape[0]), _reciprocal(xp, a + damping, u.shape[0]), shared.T, e)
+    return lambda g: (one.solve(g[0]), other.solve(g[1]))
 
 
-def _reciprocal(values: Array, rows: int) -> Array:
+class _Side(NamedTuple):
+    """What the pseudo-inverse needs for the gradient of one factor."""
+
+    xp: Any
+    factor: Array
+    """U, in the eigenbasis of UᵀU."""
+    inverse: Array
+    """1/a."""
+    outside: Array
+    """1/(b + λ)."""
+    inside: Array
+    """1/(aᵢ + bⱼ + λ)."""
+    basis: Array
+    """F."""
+
+    def solve(self, g: Array) -> Array:
+        xp, u, f = self.xp, self.factor, self.basis
+        g = small.times(xp, g, f)
+        # The part of the gradient in range(U), in the coordinates of its factor.
+        c = self.inverse[:, None] * small.gram(xp, u, g)
+        # (g − Uc) ⊙ outside + U(c ⊙ inside), with one product.
+        z = g * self.outside + small.times(xp, u, c * (self.inside - self.outside))
+        return small.times(xp, z, f.T)
+
+
+def _eigen(xp: Any, factor: Array) -> tuple[Array, Array]:
+    values, vectors = small.eigh(xp, small.gram(xp, factor, factor))
+    return xp.maximum(values, 0.0), vectors
+
+
+def _reciprocal(xp: Any, values: Array, rows: int) -> Array:
     """1/λ, and 0 where λ is rounding beside the largest."""
-    kept = values > max(rows, values.size) * float(jnp.finfo(values.dtype).eps) * jnp.max(values)
-    return jnp.where(kept, 1.0 / jnp.where(kept, values, 1.0), 0.0)
+    return reciprocal(xp, values, cutoff(max(rows, values.size), values.dtype))
 
 
-def _damped(values: Array, damping: Array | float, rows: int) -> Array:
-    """1/(λ + μ), and 0 where both are nothing."""
-    return _reciprocal(values + damping, rows)
-
-
-def _norm_of_product(s: Pair) -> Array:
+def _norm_of_product(xp: Any, s: Pair) -> Array:
     """‖S_U S_Vᵀ‖ from the r×r Grams."""
-    return jnp.sqrt(jnp.maximum(jnp.sum((s[0].T @ s[0]) * (s[1].T @ s[1])), 0.0))
+    return xp.sqrt(xp.maximum(((s[0].T @ s[0]) * (s[1].T @ s[1])).sum(), 0.0))

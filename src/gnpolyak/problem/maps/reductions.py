@@ -6,16 +6,15 @@ JᵀJ Z = n(n−1) X (E ⊙ ZᵀX) + n Z D with S = XᵀX, E = S^⊙(n−2), D =
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-from jax import Array, lax
+import numpy as np
+from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.krylov import conjugate_gradient
-from gnpolyak.base.modules import Module
-from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, is_regular, reciprocal, symmetric_pinv
+from gnpolyak.base.namespace import each
+from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, reciprocal, scaled_inverses, symmetric_pinv
 
 # Up to this rank the r²×r² matrix of the reduced system (at most 8 MB) is factorised; above it CG runs on r×r unknowns.
 _LARGEST_DIRECT_RANK = 32
@@ -23,12 +22,54 @@ _LARGEST_DIRECT_RANK = 32
 _LARGEST_REDUCED_JACOBIAN = 2**20
 
 
+def power(base: Array, exponent: int) -> Array:
+    """The entrywise power by products: for an exponent above two NumPy calls a function for each entry."""
+    if exponent <= 2:
+        return base**exponent
+    half = power(base, exponent // 2)
+    return half * half * base if exponent % 2 else half * half
+
+
 def column_powers(n: int, x: Array) -> Array:
-    """The rank-one tensors xᵢ^⊗n of the columns, stacked along the last axis."""
-    tensor = x
+    """The rank-one tensors xᵢ^⊗n of the columns as columns of a matrix of dⁿ rows."""
+    found, r = x, x.shape[1]
     for _ in range(n - 1):
-        tensor = tensor[..., None, :] * x
-    return tensor
+        found = (found[:, None, :] * x).reshape(-1, r)
+    return found
+
+
+def linearized(n: int, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """The derivative of c(X) = Σ xᵢ^⊗n and its adjoint, both of arrays with any number of leading axes.
+
+    With K of columns xᵢ^⊗(n−1), Jz is the sum of ZKᵀ over the n places that its first axis can have, and Jᵀv is VK for
+    the sum V of v over the n axes that can come first.
+    """
+    rows, d = column_powers(n - 1, x), x.shape[0]
+
+    def push(z: Array) -> Array:
+        return _over_places(n, (z @ rows.T).reshape(*z.shape[:-2], *(d,) * n))
+
+    def pull(v: Array) -> Array:
+        lead = v.shape[: v.ndim - n]
+        return _over_axes(n, v).reshape(*lead, d, -1) @ rows
+
+    return push, pull
+
+
+def _over_places(n: int, tensor: Array) -> Array:
+    """The sum of a tensor with the first of its last n axes moved to each of their places."""
+    return sum((_moved(tensor, -n, k - n) for k in range(1, n)), start=tensor)
+
+
+def _over_axes(n: int, tensor: Array) -> Array:
+    """The sum of a tensor with each of its last n axes moved to the first place."""
+    return sum((_moved(tensor, k - n, -n) for k in range(1, n)), start=tensor)
+
+
+def _moved(tensor: Array, start: int, end: int) -> Array:
+    order = list(range(tensor.ndim))
+    order.insert(tensor.ndim + end, order.pop(start))
+    return tensor.transpose(order)
 
 
 def intensities(
@@ -39,139 +80,133 @@ def intensities(
 
     def pullback(weights: Array) -> Array:
         back = adjoint(2 * weights * products)
-        return back if jnp.iscomplexobj(x) else back.real
+        return back if np.iscomplexobj(x) else back.real
 
-    return jnp.sum(jnp.square(products.real) + jnp.square(products.imag), axis=0), pullback
+    return (products.real**2 + products.imag**2).sum(axis=0), pullback
 
 
-def matrix_preconditioner(x: Array, damping: Array | float) -> Callable[[Array], Array]:
+def intensities_push(x: Array, forward: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """The derivative z ↦ 2 Σⱼ Re(conj(Bxⱼ) ⊙ Bzⱼ) of the intensities."""
+    products = 2 * forward(x).conj()
+    return lambda z: (products * forward(z)).real.sum(axis=0)
+
+
+def matrix_preconditioner(xp: Any, x: Array, damping: Array | float) -> Callable[[Array], Array]:
     """The solution for c(X) = XXᵀ, and for XXᴴ where X is complex, as a function of G: then ᵀ is ᴴ and B Hermitian.
 
     In the eigenbasis of S = XᵀX, B = sym(XᵀG/2)ᵢⱼ/(λᵢ + λⱼ) solves SB + BS = XᵀG/2 and Z = (G/2 − XB)S†; damping adds
     μ/2 to both denominators. The symmetric B is what takes the gauge directions X·(skew S⁻¹) out, and so makes Z
     minimum-norm. Where X has lost rank, the columns of a vanishing λ carry nothing of G and stay zero.
     """
-    eigenvalues, v = small.eigh(small.gram(x, x))
-    eigenvalues = jnp.maximum(eigenvalues, 0.0)
-    inverse = reciprocal(eigenvalues + damping / 2, cutoff(x.shape[0], x.dtype))
-    xv = small.times(x, v)
-    pairs = eigenvalues[:, None] + eigenvalues[None, :] + damping / 2
+    eigenvalues, v = small.eigh(xp, small.gram(xp, x, x))
+    eigenvalues = xp.maximum(eigenvalues, 0.0)
+    inverse = reciprocal(xp, eigenvalues + damping / 2, cutoff(x.shape[0], x.dtype))
+    xv, half_v, back = small.times(xp, x, v), v / 2, inverse[:, None] * v.conj().T
+    pairs = eigenvalues[:, None] + eigenvalues + damping / 2
+    shares = 0.5 / xp.where(pairs > 0, pairs, 1.0)
 
     def solve(g: Array) -> Array:
-        half = small.times(g, v) / 2
-        moment = small.gram(xv, half)
-        b = (moment + jnp.conj(moment).T) / 2 / jnp.where(pairs > 0, pairs, 1.0)
-        return small.times((half - small.times(xv, b)) * inverse, jnp.conj(v).T)
+        half = small.times(xp, g, half_v)
+        moment = small.gram(xp, xv, half)
+        b = (moment + moment.conj().swapaxes(-1, -2)) * shares
+        return small.times(xp, half - small.times(xp, xv, b), back)
 
     return solve
 
 
-def tensor_pinv(n: int, x: Array, g: Array, damping: Array | float) -> Array:
+def tensor_preconditioner(xp: Any, n: int, x: Array, damping: Array | float) -> Callable[[Array], Array]:
     """The solution for n ≥ 3: with X = QR, the part of Z in range(Q) and the part outside solve separate systems.
 
     Outside, Z (nD + μ) = G. Inside, Z = QA with n(n−1) R(E ⊙ AᵀR) + A (nD + μ) = QᵀG.
     """
-    q, r = jnp.linalg.qr(x)
-    system = _Reduced(n, r, jnp.asarray(damping, x.dtype), x.shape[0])
-    inside = q.T @ g
-    solve = system.iterate if x.shape[1] > _LARGEST_DIRECT_RANK else system.factorise
-    z_inside, z_outside = solve(inside, g - q @ inside)
-    return q @ z_inside + z_outside
+    q, r = xp.linalg.qr(x)
+    system = _Reduced(xp, n, r, xp.asarray(damping, x.dtype), x.shape[0])
+    inverse = system.iterated() if x.shape[1] > _LARGEST_DIRECT_RANK else system.factorised()
+
+    def solve(g: Array) -> Array:
+        inside = q.T @ g
+        z_inside, z_outside = inverse(inside, g - q @ inside)
+        return q @ z_inside + z_outside
+
+    return solve
 
 
-class _Reduced(Module):
-    """The two systems of `tensor_pinv` for one triangular factor R."""
+_Solve = Callable[[Array, Array], tuple[Array, Array]]
 
-    n: int = eqx.field(static=True)
+
+class _Reduced(NamedTuple):
+    """The two systems of `tensor_preconditioner` for one triangular factor R."""
+
+    xp: Any
+    n: int
     r: Array
     damping: Array
-    rows: int = eqx.field(static=True)
+    rows: int
     """d, which sets how far rounding reaches into the eigenvalues."""
 
     def blocks(self) -> tuple[Array, Array]:
-        """E and nD + μI."""
-        s = self.r.T @ self.r
-        return s ** (self.n - 2), self.n * s ** (self.n - 1) + self.damping * jnp.eye(len(s), dtype=s.dtype)
+        """n(n−1)E and nD + μI."""
+        n, s = self.n, self.r.T @ self.r
+        return n * (n - 1) * power(s, n - 2), n * power(s, n - 1) + self.damping * self.xp.eye(len(s), dtype=s.dtype)
 
     def matrices(self) -> tuple[Array, Array]:
-        """The r×r matrix of the outer system, nD + μI, and the r²×r² matrix of the inner one."""
-        n, r, size = self.n, self.r, self.r.shape[0]
+        """The r²×r² matrix of the inner system, and the r×r matrix of the outer one, nD + μI."""
+        r, size = self.r, self.r.shape[0]
         e, outer = self.blocks()
-        unit = jnp.eye(size, dtype=r.dtype)
-        inner = n * (n - 1) * jnp.einsum("al,lj,bj->ajbl", r, e, r) + jnp.einsum("ab,lj->ajbl", unit, outer)
-        return outer, inner.reshape(size**2, size**2)
+        unit = self.xp.eye(size, dtype=r.dtype)
+        inner = r[:, None, None, :] * (r.T[:, :, None] * e[:, None, :]) + unit[:, None, :, None] * outer[:, None, :]
+        return inner.reshape(size**2, size**2), outer
 
-    def iterate(self, inside: Array, outside: Array) -> tuple[Array, Array]:
+    def iterated(self) -> _Solve:
         """Solve for a rank too large to factorise r² unknowns."""
-        n, r = self.n, self.r
+        xp, r = self.xp, self.r
         e, outer = self.blocks()
+        outer_inverse = symmetric_pinv(xp, outer, self.rows)
 
-        def action(a: Array) -> Array:
-            return n * (n - 1) * r @ (e * (a.T @ r)) + a @ outer
+        def iterate(inside: Array) -> Array:
+            if inside.ndim > 2:
+                return each(xp, iterate, inside)
+            action = lambda a: r @ (e * (a.T @ r)) + a @ outer  # noqa: E731
+            return conjugate_gradient(xp, action, inside, max_steps=4 * inside.size).solution
 
-        a = conjugate_gradient(action, inside, max_steps=4 * inside.size).solution
-        return a, outside @ symmetric_pinv(outer, self.rows)
+        return lambda inside, outside: (iterate(inside), outside @ outer_inverse)
 
-    def factorise(self, inside: Array, outside: Array) -> tuple[Array, Array]:
-        """Solve by Cholesky after scaling the columns, or by truncated eigenvalues where rank was lost.
+    def factorised(self) -> _Solve:
+        """Solve by inverses that are found by Cholesky, or by truncated singular values where rank was lost.
 
-        The factors' norms enter to the power 2(n−1), so the unscaled matrices look singular long before they are.
-        Scaling changes the minimum-norm solution of a singular system, so there the unscaled one is truncated.
+        What is left to solve is found once more, from products with J rather than with JᵀJ: forming JᵀJ rounds away
+        cond(J)² units, which no refinement on JᵀJ itself gets back. J and Jᵀ one after the other lose only cond(J).
         """
-        outer, inner = self.matrices()
-        column = jnp.sqrt(jnp.diag(outer))
-        column = jnp.where(column > 0, column, 1.0)
-        scale = jnp.tile(column, len(column))
-        inner_factor = jnp.linalg.cholesky(inner / jnp.outer(scale, scale))
-        outer_factor = jnp.linalg.cholesky(outer / jnp.outer(column, column))
-
-        # One r×r inverse and a product: triangular solves with d right-hand sides cost as much as an oracle call.
-        outer_inverse = jax.scipy.linalg.cho_solve((outer_factor, True), jnp.eye(len(outer), dtype=outer.dtype))
+        matrices = self.matrices()
+        inner, outer = scaled_inverses(self.xp, matrices, lambda: self.truncated(*matrices))
 
         def solve(inside: Array, outside: Array) -> tuple[Array, Array]:
-            a = jax.scipy.linalg.cho_solve((inner_factor, True), inside.ravel() / scale).reshape(inside.shape) / column
-            return a, (outside / column) @ outer_inverse / column
+            # One r×r inverse and a product: triangular solves with d right-hand sides cost as much as an oracle call.
+            return (inside.reshape(*inside.shape[:-2], -1) @ inner).reshape(inside.shape), outside @ outer
 
-        def regular() -> tuple[Array, Array]:
+        if not self._forms_its_jacobian:
+            return solve
+        push, pull = linearized(self.n, self.r)
+        powers = column_powers(self.n - 1, self.r)
+
+        def refined(inside: Array, outside: Array) -> tuple[Array, Array]:
             a, z = solve(inside, outside)
-            if not self._forms_its_jacobian:
-                return a, z
-            more_a, more_z = solve(*self.residuals(a, z, inside, outside))
+            rest = outside - self.n * ((z @ powers.T) @ powers) - self.damping * z
+            more_a, more_z = solve(inside - pull(push(a)) - self.damping * a, rest)
             return a + more_a, z + more_z
 
-        full_rank = is_regular(inner_factor) & is_regular(outer_factor)
-        return lax.cond(full_rank, regular, lambda: self.truncate(inside, outside))
+        return refined
+
+    def truncated(self, inner: Array, outer: Array) -> tuple[Array, Array]:
+        """The pseudo-inverses of both matrices, from J's singular values where J is small enough to form."""
+        xp, n, r = self.xp, self.n, self.r
+        if not self._forms_its_jacobian:
+            return symmetric_pinv(xp, inner, self.rows), symmetric_pinv(xp, outer, self.rows)
+        units = xp.eye(r.size, dtype=r.dtype).reshape(-1, *r.shape)
+        jacobian = linearized(n, r)[0](units).reshape(r.size, -1).T
+        powers = n**0.5 * column_powers(n - 1, r)
+        return gram_pinv(xp, jacobian, self.damping, self.rows), gram_pinv(xp, powers, self.damping, self.rows)
 
     @property
     def _forms_its_jacobian(self) -> bool:
-        return self.r.shape[0] ** (self.n + 2) <= _LARGEST_REDUCED_JACOBIAN
-
-    def residuals(self, a: Array, z: Array, inside: Array, outside: Array) -> tuple[Array, Array]:
-        """What is left to solve, from products with J rather than with JᵀJ.
-
-        Forming JᵀJ rounds away cond(J)² units, and no refinement on JᵀJ itself gets them back. J and Jᵀ applied one
-        after the other lose only cond(J).
-        """
-        _, push = jax.linearize(self._image, self.r)
-        pull = jax.linear_transpose(push, self.r)
-        power = self._power()
-        inner = inside - pull(push(a))[0] - self.damping * a
-        return inner, outside - self.n * (z @ power.T) @ power - self.damping * z
-
-    def truncate(self, inside: Array, outside: Array) -> tuple[Array, Array]:
-        """Solve on what is left of the rank, found from J's singular values where J is small enough to form."""
-        if self._forms_its_jacobian:
-            jacobian = jax.jacfwd(self._image)(self.r).reshape(-1, self.r.size)
-            inner = gram_pinv(jacobian, self.damping, self.rows)
-            outer = gram_pinv(jnp.sqrt(self.n) * self._power(), self.damping, self.rows)
-        else:
-            outer_matrix, inner_matrix = self.matrices()
-            inner, outer = symmetric_pinv(inner_matrix, self.rows), symmetric_pinv(outer_matrix, self.rows)
-        return (inner @ inside.ravel()).reshape(inside.shape), outside @ outer
-
-    def _image(self, r: Array) -> Array:
-        return jnp.sum(column_powers(self.n, r), axis=-1)
-
-    def _power(self) -> Array:
-        """The matrix K of columns rᵢ^⊗(n−1), so that D = KᵀK."""
-        return column_powers(self.n - 1, self.r).reshape(-1, self.r.shape[1])
+        return bool(self.r.shape[0] ** (self.n + 2) <= _LARGEST_REDUCED_JACOBIAN)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -11,36 +11,40 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays
+from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import cho_solver
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
+from gnpolyak.problem.maps.scattering import scatter
 
 # The Laplacian is kept, and factorised in each system, up to this many rotations: 32 MB.
 _LARGEST_LAPLACIAN = 2000
 
 
-def rotation(q: Array) -> Array:
+def rotation(xp: Any, q: Array) -> Array:
     """The rotation matrices of quaternions (w, v) of any length: ((w² − v·v) I + 2vvᵀ + 2w[v]ₓ) / |q|².
 
     Smooth everywhere but at zero, with no angle at which it ends or turns singular, as rotation vectors do at π.
     """
     w, v = q[..., :1, None], q[..., 1:]
-    inner = jnp.sum(v * v, axis=-1)[..., None, None]
+    inner = (v * v).sum(axis=-1)[..., None, None]
     outer = v[..., :, None] * v[..., None, :]
-    return ((w * w - inner) * jnp.eye(3, dtype=q.dtype) + 2 * outer + 2 * w * _cross(v)) / (w * w + inner)
+    return ((w * w - inner) * xp.eye(3, dtype=q.dtype) + 2 * outer + 2 * w * _cross(xp, v)) / (w * w + inner)
 
 
-_compiled_rotation = jax.jit(rotation)
-
-
-def _cross(v: Array) -> Array:
+def _cross(xp: Any, v: Array) -> Array:
     """The matrices [v]ₓ with [v]ₓu = v × u."""
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
-    zero = jnp.zeros_like(x)
-    return jnp.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*v.shape, 3)
+    zero = xp.zeros_like(x)
+    return xp.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*v.shape, 3)
+
+
+def _axial(xp: Any, m: Array) -> Array:
+    """The adjoint of v ↦ [v]ₓ."""
+    return xp.stack([m[:, 2, 1] - m[:, 1, 2], m[:, 0, 2] - m[:, 2, 0], m[:, 1, 0] - m[:, 0, 1]], axis=-1)
 
 
 class RelativeRotations(Map):
@@ -69,6 +73,7 @@ class RelativeRotations(Map):
            [ 0,  0,  1]])
     """
 
+    over_xp: ClassVar[bool] = True
     i: Array
     j: Array
     laplacian: Array | None
@@ -104,14 +109,12 @@ class RelativeRotations(Map):
     @staticmethod
     def rotations(x: Any) -> np.ndarray:
         """The rotation matrices, shape (n, 3, 3), of a variable or an answer."""
-        x = np.asarray(x)
-        with arrays.computing_in(x.dtype):
-            return np.array(_compiled_rotation(jnp.asarray(x)))
+        return rotation(np, np.asarray(x))  # type: ignore[arg-type, return-value]
 
     def check(self, x: Tree) -> None:
         shape = getattr(x, "shape", None)
-        if shape != (self.n, 4) or jnp.iscomplexobj(x) or not _all_nonzero(x):
-            zero = " with a zero quaternion" if shape == (self.n, 4) and not jnp.iscomplexobj(x) else ""
+        if shape != (self.n, 4) or np.iscomplexobj(x) or not _all_nonzero(x):
+            zero = " with a zero quaternion" if shape == (self.n, 4) and not np.iscomplexobj(x) else ""
             raise InputError(
                 given=f"a variable of {'shape ' + str(shape) if shape else 'type ' + type(x).__name__}{zero}",
                 needed=f"for {self.label}, a real array of shape ({self.n}, 4)",
@@ -119,52 +122,118 @@ class RelativeRotations(Map):
                 advice="begin with (1, 0, 0, 0), which changes nothing, where nothing better is known",
             )
 
-    def __call__(self, x: Array) -> Array:
-        r = rotation(x)
-        return jnp.einsum("eab,ecb->eac", r[self.i], r[self.j], precision=jax.lax.Precision.HIGHEST)
+    def image(self, x: Array) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((self.i.shape[0], 3, 3), x.dtype)
 
-    def gram_pinv(self, x: Array, g: Array, damping: Array | float = 0.0) -> Array:
+    def __call__(self, x: Array) -> Array:
+        r = rotation(self.xp, x)
+        return _products(self.xp, r[self.i], r[self.j])
+
+    def linearize(self, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        """Jz = [Rᵢδ]ₓRᵢRⱼᵀ with δ = ωᵢ − ωⱼ, and ω = SQᵀz for the orthonormal frame Q of the tangents, S = 2/|q|."""
+        xp, frame = self.xp, _scaled_frame(self.xp, x)
+        r = rotation(xp, x)
+        first = r[self.i]
+        image = _products(xp, first, r[self.j])
+
+        def push(z: Array) -> Array:
+            omega = _along(frame, z)
+            turned = (first * (omega[self.i] - omega[self.j])[:, None, :]).sum(axis=-1)
+            return _products(xp, _cross(xp, turned), image.swapaxes(-1, -2))
+
+        def pull(v: Array) -> Array:
+            turned = _axial(xp, _products(xp, v, image))
+            return _combined(frame, self._differences((first * turned[:, :, None]).sum(axis=1)))
+
+        return push, pull
+
+    def gram(self, x: Array) -> Callable[[Array], Array]:
+        frame = _scaled_frame(self.xp, x)
+
+        def action(z: Array) -> Array:
+            omega = _along(frame, z)
+            return 2 * _combined(frame, self._differences(omega[self.i] - omega[self.j]))
+
+        return action
+
+    def _differences(self, delta: Array) -> Array:
+        """The adjoint of ω ↦ ωᵢ − ωⱼ."""
+        return scatter(self.xp, self.i, delta, self.n) - scatter(self.xp, self.j, delta, self.n)
+
+    def preconditioner(self, x: Array, damping: Array | float = 0.0) -> Callable[[Array], Array]:
         if self.laplacian is None or self.joined is None:
-            raise self.lacking(can.GRAM_PINV)
-        length = jnp.linalg.norm(x, axis=1, keepdims=True)
+            return super().preconditioner(x, damping)
+        xp = self.xp
+        length = xp.linalg.norm(x, axis=1, keepdims=True)
         scale = 2.0 / length
         # JᵀJ = Q (2SLS) Qᵀ for the orthonormal frame Q of the tangents and ω = SQᵀ dq. Its null space is known: S⁻¹1 on
         # each connected part. What projects on it makes the system regular, and takes no part in the solution.
         null = self.joined * (length * length.T) / (self.joined @ length**2)
         system = 2 * scale * self.laplacian * scale.T
-        size = jnp.max(jnp.diagonal(system)) + damping
-        system = system + damping * jnp.eye(self.n, dtype=x.dtype) + size * null
-        unit = x / length
-        return _unturn(unit, jax.scipy.linalg.solve(system, _turn(unit, g), assume_a="pos"))
+        size = system.diagonal().max() + damping
+        inverse = cho_solver(xp, system + damping * xp.eye(self.n, dtype=x.dtype) + size * null)
+        frame = _frame(xp, x / length)
+
+        def solve(g: Array) -> Array:
+            omega = xp.moveaxis(_along(frame, g), -2, 0)
+            solved = inverse(omega.reshape(self.n, -1)).reshape(omega.shape)
+            return _combined(frame, xp.moveaxis(solved, 0, -2))
+
+        return solve
+
+    def curvature(self, x: Array, s: Array) -> Array:
+        """The norm of D²c(x)[s, s], of which Rᵢ(Eᵢ″ + 2Eᵢ′Eⱼ′ᵀ + Eⱼ″ᵀ)Rⱼᵀ is the part of a pair.
+
+        R(q + ts) = R(q) E(t) with E′ = [ω]ₓ and E″ = [ω]ₓ² − 2h[ω]ₓ at zero, for h = ⟨q, s⟩/|q|².
+        """
+        xp = self.xp
+        turn = _cross(xp, _along(_scaled_frame(xp, x), s))
+        longer = ((x * s).sum(axis=1) / (x * x).sum(axis=1))[:, None, None]
+        second = _products(xp, turn, -turn) - 2 * longer * turn
+        i, j = self.i, self.j
+        return trees.norm(second[i] + second[j].swapaxes(-1, -2) + 2 * _products(xp, turn[i], turn[j]))
 
     def gauge(self, x: Array, rng: np.random.Generator) -> Array:
         """All rotations turned by one, Rᵢ → RᵢG, and each quaternion with either sign."""
         turn = rng.standard_normal(4)
-        signs = jnp.asarray(rng.choice([-1.0, 1.0], (self.n, 1)), x.dtype)
-        return signs * _product(x, jnp.asarray(turn / np.linalg.norm(turn), x.dtype))
+        signs = rng.choice([-1.0, 1.0], (self.n, 1))
+        w, *v = turn / np.linalg.norm(turn)
+        return signs.astype(x.dtype) * (w.astype(x.dtype) * x + _frame(self.xp, x) @ np.asarray(v, x.dtype))
 
 
-def _turn(q: Array, z: Array) -> Array:
-    """Qᵀz: the vector part of q̄z, for unit quaternions."""
-    w, v, a, u = q[:, :1], q[:, 1:], z[:, :1], z[:, 1:]
-    return w * u - a * v - jnp.cross(v, u)
+# The products of (w, x, y, z) with the quaternions i, j and k, as columns: which entry, and with which sign.
+_PLACES = np.array([[1, 2, 3], [0, 3, 2], [3, 0, 1], [2, 1, 0]], np.int32)
+_SIGNS = np.array([[-1, -1, -1], [1, -1, 1], [1, 1, -1], [-1, 1, 1]])
 
 
-def _unturn(q: Array, omega: Array) -> Array:
-    """Qω: the product of q and of a quaternion without a real part."""
-    w, v = q[:, :1], q[:, 1:]
-    return jnp.concatenate([-jnp.sum(v * omega, axis=1, keepdims=True), w * omega + jnp.cross(v, omega)], axis=1)
+def _frame(xp: Any, q: Array) -> Array:
+    """The matrices Q of the products qi, qj, qk, which for unit quaternions are orthonormal and orthogonal to q."""
+    return q[:, _PLACES] * xp.asarray(_SIGNS, q.dtype)
 
 
-def _product(q: Array, g: Array) -> Array:
-    """qg for many quaternions q and one g."""
-    w, v = q[:, :1], q[:, 1:]
-    real = w * g[0] - v @ g[1:, None]
-    return jnp.concatenate([real, w * g[1:] + g[0] * v + jnp.cross(v, g[1:])], axis=1)
+def _scaled_frame(xp: Any, x: Array) -> Array:
+    """The matrices QS, which turn a change of quaternions of any length into ω."""
+    return _frame(xp, 2 * x / (x * x).sum(axis=1, keepdims=True))
+
+
+def _along(frame: Array, z: Array) -> Array:
+    """Qᵀz."""
+    return (frame * z[..., None]).sum(axis=-2)
+
+
+def _combined(frame: Array, omega: Array) -> Array:
+    """Qω."""
+    return (frame * omega[..., None, :]).sum(axis=-1)
+
+
+def _products(xp: Any, a: Array, b: Array) -> Array:
+    """abᵀ for stacks of matrices, never at less than full precision."""
+    precise = {"precision": jax.lax.Precision.HIGHEST} if xp is jnp else {}
+    return xp.einsum("eab,ecb->eac", a, b, **precise)
 
 
 def _all_nonzero(x: Any) -> bool:
-    return arrays.is_traced(x) or bool(jnp.all(jnp.any(x != 0, axis=-1)))
+    return arrays.is_traced(x) or bool((x != 0).any(axis=-1).all())
 
 
 def _ends(i: Any, j: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar, Self
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +35,7 @@ class Stack(Map):
         Maps, or functions that become one, whose images have one shape.
     """
 
+    over_xp: ClassVar[bool] = True
     parts: tuple[Map, ...]
 
     def __init__(self, *parts: Map | Callable[..., Array]) -> None:
@@ -69,7 +73,7 @@ class Stack(Map):
             )
         for part, each in zip(self.parts, x, strict=True):
             part.check(each)
-        shapes = [jax.eval_shape(part, each).shape for part, each in zip(self.parts, x, strict=True)]
+        shapes = [each.shape for each in self._images(x)]
         if len(set(shapes)) > 1:
             raise InputError(
                 given=f"images of shapes {shapes}",
@@ -78,18 +82,35 @@ class Stack(Map):
                 advice="evaluate each map at its part of x0, and compare",
             )
 
+    def image(self, x: Several) -> jax.ShapeDtypeStruct:
+        images = self._images(x)
+        return jax.ShapeDtypeStruct(images[0].shape, np.result_type(*(each.dtype for each in images)))
+
+    def _images(self, x: Several) -> list[jax.ShapeDtypeStruct]:
+        return [part.image(each) for part, each in zip(self.parts, x, strict=True)]
+
     def __call__(self, x: Several) -> Array:
-        images = [part(each) for part, each in zip(self.parts, x, strict=True)]
-        return sum(images[1:], start=images[0])
+        return reduce(add, [part(each) for part, each in zip(self.parts, x, strict=True)])
+
+    def linearize(self, x: Several) -> tuple[Callable[[Several], Array], Callable[[Array], Several]]:
+        pairs = [part.linearize(each) for part, each in zip(self.parts, x, strict=True)]
+        return (
+            lambda z: reduce(add, [push(each) for (push, _), each in zip(pairs, z, strict=True)]),
+            lambda v: tuple(pull(v) for _, pull in pairs),
+        )
 
     def settled(self, at: Tree) -> Self:
         if not isinstance(at, tuple) or len(at) != len(self.parts):
             # A variable that does not fit is for `check` to name.
             return self
-        return type(self)(*(part.settled(each) for part, each in zip(self.parts, at, strict=True)))
+        return self._of([part.settled(each) for part, each in zip(self.parts, at, strict=True)])
 
     def cast(self, dtype: np.dtype) -> Self:
-        return type(self)(*(part.cast(dtype) for part in self.parts))
+        return self._of([part.cast(dtype) for part in self.parts])
+
+    def _of(self, parts: list[Map]) -> Self:
+        made: Self = eqx.tree_at(lambda c: c.parts, self, tuple(parts))
+        return made
 
     def preconditioner(self, x: Several, damping: Array | float = 0.0) -> Callable[[Several], Several]:
         solvers = [part.preconditioner(each, damping) for part, each in zip(self.parts, x, strict=True)]
@@ -97,8 +118,7 @@ class Stack(Map):
 
     def curvature(self, x: Several, s: Several) -> Array:
         """At most the sum of the parts' own."""
-        terms = [part.curvature(*each) for part, *each in zip(self.parts, x, s, strict=True)]
-        return jnp.sum(jnp.stack(terms))
+        return reduce(add, [part.curvature(*each) for part, *each in zip(self.parts, x, s, strict=True)])
 
     def gauge(self, x: Several, rng: np.random.Generator) -> Several:
         return tuple(part.gauge(each, rng) for part, each in zip(self.parts, x, strict=True))

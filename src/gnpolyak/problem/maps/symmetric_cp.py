@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import reduce
+from operator import add, mul
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.namespace import svd
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.problem import capabilities as can
+from gnpolyak.problem.maps import scattering
 from gnpolyak.problem.maps.base import Map
-from gnpolyak.problem.maps.reductions import column_powers, intensities, matrix_preconditioner, tensor_pinv
+from gnpolyak.problem.maps.reductions import (
+    column_powers,
+    intensities,
+    intensities_push,
+    linearized,
+    matrix_preconditioner,
+    power,
+    tensor_preconditioner,
+)
 
 
 class SymmetricCP(Map):
@@ -35,6 +46,7 @@ class SymmetricCP(Map):
         The order of the tensor, at least 2.
     """
 
+    over_xp: ClassVar[bool] = True
     n: int = eqx.field(static=True)
 
     def __init__(self, n: int = 2) -> None:
@@ -67,7 +79,7 @@ class SymmetricCP(Map):
         return f"SymmetricCP(n={self.n})"
 
     def check(self, x: Array) -> None:
-        if any(map(jnp.iscomplexobj, jax.tree.leaves(x))):
+        if any(map(np.iscomplexobj, jax.tree.leaves(x))):
             raise InputError(
                 given=f"a complex variable for {self.label}",
                 needed="a real matrix X",
@@ -83,39 +95,55 @@ class SymmetricCP(Map):
                 advice="stack the r factors as columns; if r > d, ask for a smaller rank",
             )
 
+    def image(self, x: Array) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((x.shape[0],) * self.n, x.dtype)
+
     def __call__(self, x: Array) -> Array:
-        return jnp.sum(column_powers(self.n, x), axis=-1)
+        return (column_powers(self.n - 1, x) @ x.T).reshape((x.shape[0],) * self.n)
+
+    def linearize(self, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        return linearized(self.n, x)
+
+    def entries(self, x: Array, indices: tuple[Array, ...]) -> Array:
+        return reduce(mul, [x[index] for index in indices]).sum(axis=1)
+
+    def entries_linearized(
+        self, x: Array, indices: tuple[Array, ...]
+    ) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        slopes = scattering.products_but_one([x[index] for index in indices])
+        push, pull = scattering.linearized(self.xp, [x] * self.n, slopes, indices)
+        return lambda z: push([z] * self.n), lambda w: reduce(add, pull(w))
 
     def gram(self, x: Array) -> Callable[[Array], Array]:
-        n, s = self.n, small.gram(x, x)
-        e, d = s ** (n - 2), s ** (n - 1)
-        return lambda z: small.times(n * (n - 1) * x, e * small.gram(z, x)) + small.times(n * z, d)
-
-    def gram_pinv(self, x: Array, g: Array, damping: Array | float = 0.0) -> Array:
-        return self.preconditioner(x, damping)(g)
+        xp, n, s = self.xp, self.n, small.gram(self.xp, x, x)
+        e, d = n * (n - 1) * power(s, n - 2), n * power(s, n - 1)
+        return lambda z: small.times(xp, x, e * small.gram(xp, z, x)) + small.times(xp, z, d)
 
     def preconditioner(self, x: Array, damping: Array | float = 0.0) -> Callable[[Array], Array]:
-        return matrix_preconditioner(x, damping) if self.n == 2 else lambda g: tensor_pinv(self.n, x, g, damping)
+        if self.n == 2:
+            return matrix_preconditioner(self.xp, x, damping)
+        return tensor_preconditioner(self.xp, self.n, x, damping)
 
     def curvature(self, x: Array, s: Array) -> Array:
+        norm = self.xp.linalg.norm
         if self.n == 2:
-            return 2 * jnp.linalg.norm(small.gram(s, s))
-        sizes, steps = jnp.linalg.norm(x, axis=0), jnp.linalg.norm(s, axis=0)
-        return self.n * (self.n - 1) * jnp.sum(sizes ** (self.n - 2) * steps**2)
+            return 2 * norm(small.gram(self.xp, s, s))
+        return self.n * (self.n - 1) * (power(norm(x, axis=0), self.n - 2) * norm(s, axis=0) ** 2).sum()
 
     def right_gram(self, x: Array) -> Array:
         if self.n != 2:
             raise self.lacking(can.RIGHT_GRAM)
-        return small.gram(x, x)
+        return small.gram(self.xp, x, x)
 
     def power_forms(self, x: Array, rows: Array) -> tuple[Array, Callable[[Array], Array]]:
         products = rows @ x
+        lower = power(products, self.n - 1)
+        # n goes with the small factor: n * rows.T @ … would form a scaled copy of all rows first.
+        return (lower * products).sum(axis=1), lambda weights: rows.T @ ((self.n * weights)[:, None] * lower)
 
-        def pullback(weights: Array) -> Array:
-            # n goes with the small factor: n * rows.T @ … would form a scaled copy of all rows first.
-            return rows.T @ (self.n * weights[:, None] * products ** (self.n - 1))
-
-        return jnp.sum(products**self.n, axis=1), pullback
+    def power_push(self, x: Array, rows: Array) -> Callable[[Array], Array]:
+        slopes = self.n * power(rows @ x, self.n - 1)
+        return lambda z: (slopes * (rows @ z)).sum(axis=1)
 
     def intensities(
         self, x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
@@ -124,16 +152,21 @@ class SymmetricCP(Map):
             raise self.lacking(can.INTENSITIES)
         return intensities(x, forward, adjoint)
 
+    def intensities_push(self, x: Array, forward: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        if self.n != 2:
+            raise self.lacking(can.INTENSITIES)
+        return intensities_push(x, forward)
+
     def gauge(self, x: Array, rng: np.random.Generator) -> Array:
         r = x.shape[1]
         if self.n == 2:
-            return x @ np.linalg.qr(rng.standard_normal((r, r)))[0]
+            return x @ np.linalg.qr(rng.standard_normal((r, r)))[0].astype(x.dtype)
         signs = rng.choice([-1.0, 1.0], r) if self.n % 2 == 0 else np.ones(r)
-        return x[:, rng.permutation(r)] * signs
+        return x[:, rng.permutation(r)] * signs.astype(x.dtype)
 
     def inner(self, x: Array, y: Array) -> Array:
         """⟨c(x), c(y)⟩ = Σ (XᵀY)^⊙n, at a cost of O(d r²)."""
-        return jnp.sum((x.T @ y) ** self.n)
+        return power(x.T @ y, self.n).sum()
 
     def distance(self, x: Array, y: Array) -> Array:
         """‖c(x) − c(y)‖ at a cost of O(d r²), accurate far below the square root of the rounding unit.
@@ -145,46 +178,46 @@ class SymmetricCP(Map):
 
         where aⁿ − bⁿ = (a − b) q(a, b), and the bracket is expanded the same way.
         """
-        n = self.n
-        x, y = _of_one_rank(x, y)
-        y = _rotated(y, x) if n == 2 else _matched(n, y, x)
+        n, xp = self.n, self.xp
+        x, y = _of_one_rank(xp, x, y)
+        y = _rotated(xp, y, x) if n == 2 else _matched(xp, n, y, x)
         e = x - y
         xx, xy, yx, yy = x.T @ x, x.T @ y, y.T @ x, y.T @ y
         ex, ey = e.T @ x, e.T @ y
         total = (e.T @ e) * _quotient(n, xx, xy)
         for k in range(n):
             # xx^k xy^(n−1−k) − yx^k yy^(n−1−k), with xx − yx = ex and xy − yy = ey taken without cancellation.
-            first = ex * _quotient(k, xx, yx) * xy ** (n - 1 - k)
-            second = yx**k * ey * _quotient(n - 1 - k, xy, yy)
+            first = ex * _quotient(k, xx, yx) * power(xy, n - 1 - k)
+            second = power(yx, k) * ey * _quotient(n - 1 - k, xy, yy)
             total = total + (y.T @ e) * (first + second)
-        return jnp.sqrt(jnp.maximum(jnp.sum(total), 0.0))
+        return xp.sqrt(xp.maximum(total.sum(), 0.0))
 
 
 def _quotient(n: int, a: Array, b: Array) -> Array:
     """(aⁿ − bⁿ)/(a − b) = Σ aᵏ bⁿ⁻¹⁻ᵏ; zero for n = 0."""
-    return sum((a**k * b ** (n - 1 - k) for k in range(n)), start=jnp.zeros_like(a))
+    return sum((power(a, k) * power(b, n - 1 - k) for k in range(n)), start=0 * a)
 
 
-def _of_one_rank(x: Array, y: Array) -> tuple[Array, Array]:
+def _of_one_rank(xp: Any, x: Array, y: Array) -> tuple[Array, Array]:
     """Both factors with as many columns as the wider one; a zero column adds nothing to the image."""
     most = max(x.shape[1], y.shape[1])
-    return tuple(jnp.pad(jnp.asarray(z), ((0, 0), (0, most - z.shape[1]))) for z in (x, y))  # type: ignore[return-value]
+    return tuple(xp.pad(xp.asarray(z), ((0, 0), (0, most - z.shape[1]))) for z in (x, y))  # type: ignore[return-value]
 
 
-def _rotated(y: Array, x: Array) -> Array:
+def _rotated(xp: Any, y: Array, x: Array) -> Array:
     """The rotation YQ nearest to X: the same image for n = 2, and so the smallest difference to expand in."""
-    u, _, vt = jnp.linalg.svd(y.T @ x)
+    u, _, vt = svd(xp, y.T @ x)
     return y @ (u @ vt)
 
 
-def _matched(n: int, y: Array, x: Array) -> Array:
+def _matched(xp: Any, n: int, y: Array, x: Array) -> Array:
     """Y with its columns in the order of those of X they are nearest to, and their signs where n is even."""
-    products = y.T @ x
-    free = jnp.abs(products) if n % 2 == 0 else products
-    order = jnp.zeros(x.shape[1], int)
+    products, places = y.T @ x, xp.arange(x.shape[1])
+    free = abs(products) if n % 2 == 0 else products
+    order = 0 * places
     for _ in range(x.shape[1]):
-        row, column = jnp.unravel_index(jnp.argmax(free), free.shape)
-        order = order.at[column].set(row)
-        free = free.at[row, :].set(-jnp.inf).at[:, column].set(-jnp.inf)
-    signs = jnp.where(products[order, jnp.arange(x.shape[1])] < 0, -1.0, 1.0) if n % 2 == 0 else 1.0
+        row, column = xp.divmod(free.argmax(), x.shape[1])
+        order = xp.where(places == column, row, order)
+        free = xp.where((places[:, None] == row) | (places == column), -xp.inf, free)
+    signs = xp.where(products[order, places] < 0, -1, 1).astype(y.dtype) if n % 2 == 0 else 1
     return y[:, order] * signs

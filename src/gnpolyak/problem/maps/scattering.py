@@ -1,0 +1,47 @@
+"""Chosen entries of a multilinear map: their derivative along its factors, and its adjoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add, mul
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+Push = Callable[[Sequence[Array]], Array]
+Pull = Callable[[Array], tuple[Array, ...]]
+
+
+def scatter(xp: Any, places: Array, rows: Array, count: int, weights: Array | None = None) -> Array:
+    """The matrix of `count` rows whose row p is the sum of the given rows with place p, weighted."""
+    if xp is jnp:
+        weighted = rows if weights is None else weights[:, None] * rows
+        return jnp.zeros((count, rows.shape[1]), rows.dtype).at[places].add(weighted)
+    # JAX has imported it. A column of the matrix for each given row has one number in it, so there is nothing to sort.
+    from scipy.sparse import csc_array  # noqa: PLC0415
+
+    weights = np.ones(len(rows), rows.dtype) if weights is None else weights
+    return csc_array((weights, places, np.arange(len(rows) + 1)), shape=(count, len(rows))) @ rows
+
+
+def products_but_one(rows: Sequence[Array]) -> list[Array]:
+    """For each place the entrywise product of all other matrices."""
+    return [reduce(mul, [*rows[:k], *rows[k + 1 :]]) for k in range(len(rows))]
+
+
+def linearized(
+    xp: Any, factors: Sequence[Array], slopes: Sequence[Array], indices: Sequence[Array]
+) -> tuple[Push, Pull]:
+    """The derivative z ↦ Σₖ ⟨row iₖ of Zₖ, row of slopeₖ⟩ of entries that are linear in each factor, and its adjoint."""
+
+    def push(z: Sequence[Array]) -> Array:
+        return reduce(add, ((zk[index] * slope).sum(axis=1) for zk, index, slope in zip(z, indices, slopes, strict=True)))
+
+    def pull(weights: Array) -> tuple[Array, ...]:
+        parts = zip(factors, slopes, indices, strict=True)
+        return tuple(scatter(xp, index, slope, factor.shape[0], weights) for factor, slope, index in parts)
+
+    return push, pull

@@ -111,7 +111,7 @@ def _measured(problem: Composite, u: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def unweighted(problem: Composite, z: np.ndarray) -> tuple[list[np.ndarray], np.ndarray | None]:
     """b − z and b without their weights, each at its place, and where they count; None for everywhere."""
-    penalty = problem.penalty.using(np)
+    penalty: Any = problem.penalty.using(np)
     both, rows = [np.asarray(penalty.residuals(each), z.dtype) for each in (z, np.zeros_like(z))], penalty.rows
     if rows is None:
         return both, None

@@ -60,6 +60,11 @@ class Measured:
         """Whether this is about XXᴴ."""
         return self.rows.dtype.kind == "c"
 
+    @property
+    def real(self) -> np.dtype:
+        """The type of real numbers that is computed in."""
+        return np.finfo(self.rows.dtype).dtype
+
     def isotropic(self) -> Measured:
         """The same in coordinates in which the rows are isotropic, if they are not."""
         found = roots(self.rows.stored)
@@ -92,7 +97,7 @@ class Measured:
         σ² is the mean square of the entries: 1 for the paper's rows.
         """
         signs = (1.0, 1.0 if self.n % 2 else -1.0)[: len(self.squares)]
-        scaled = (w / len(w)).astype(self.rows.dtype)[:, None]
+        scaled = (w / len(w)).astype(self.real)
         shift = float(np.mean(w)) * sum(sign * each for sign, each in zip(signs, self.squares, strict=True))
 
         def act(z: np.ndarray | None) -> np.ndarray:
@@ -100,7 +105,8 @@ class Measured:
 
             def some(*rows: np.ndarray) -> np.ndarray:
                 *sides, weight = rows
-                return sum(sign * _weighted(each, weight, columns) for sign, each in zip(signs, sides, strict=True))
+                plus, *others = (_weighted(each, weight, columns) for each in sides)
+                return plus + signs[1] * others[0] if others else plus
 
             total = self.back(self.rows.summed(some, scaled))
             if z is None:
@@ -118,9 +124,17 @@ class Measured:
     def residual(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """b − A(c(x)), and JᵀAᵀψ(b − A(c(x))), along which residuals of ordinary size fall."""
         at = self.back(x).astype(self.rows.dtype)
-        residual = self.b - self.rows.joined(lambda *sides: _measured(sides, at, self.n))
-        voice = redescend(residual).astype(at.real.dtype)[:, None]
-        return residual, self.back(self.rows.summed(lambda *given: _pulled(given, at, self.n), voice))
+        products = self.rows.joined(lambda *sides: np.hstack([each @ at for each in sides]))
+        signs = np.repeat([1.0, -1.0], x.shape[1])[: products.shape[1]]
+        residual = self.b - _power(products, self.n) @ signs
+        columns = (redescend(residual)[:, None] * signs).astype(self.real) * _slope(products, self.n)
+
+        def pulled(*given: np.ndarray) -> np.ndarray:
+            *sides, some = given
+            plus, *minus = map(_adjoint, sides, np.hsplit(some, len(sides)))
+            return plus + minus[0] if minus else plus
+
+        return residual, self.back(self.rows.summed(pulled, columns))
 
     def fit(self, basis: np.ndarray, residual: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The small tensor in this basis that explains the data best in the l1 sense, begun from known residuals."""
@@ -169,25 +183,23 @@ def edge(data: Measured, w: np.ndarray, rng: np.random.Generator, trials: int) -
 
 def _weighted(rows: np.ndarray, w: np.ndarray, z: np.ndarray | None) -> np.ndarray:
     """Σ wᵢ p̄ᵢpᵢᵀ Z, or the sum itself."""
-    return _adjoint(rows, w * (rows if z is None else rows @ z))
+    if z is not None:
+        return _adjoint(rows, w[:, None] * (rows @ z))
+    # As a difference of squares, which BLAS forms in half the time of other products.
+    return _square(rows[w > 0], w[w > 0]) - _square(rows[w < 0], -w[w < 0])
 
 
-def _measured(sides: tuple[np.ndarray, ...], x: np.ndarray, n: int) -> np.ndarray:
-    """Σⱼ (pᵀxⱼ)ⁿ, or |pᵀxⱼ|², for each row p, less the same of q."""
-    plus, *minus = (np.sum(_power(each @ x, n), axis=1) for each in sides)
-    return plus - minus[0] if minus else plus
-
-
-def _pulled(given: tuple[np.ndarray, ...], x: np.ndarray, n: int) -> np.ndarray:
-    """The pullback of `_measured`, of numbers that come last, but for a factor."""
-    *sides, v = given
-    plus, *minus = (_adjoint(each, v * _slope(each @ x, n)) for each in sides)
-    return plus - minus[0] if minus else plus
+def _square(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Σ wᵢ p̄ᵢpᵢᵀ of positive weights; the rows are a copy, and are written to."""
+    rows *= np.sqrt(w)[:, None]
+    return (rows.conj() if np.iscomplexobj(rows) else rows).T @ rows
 
 
 def _adjoint(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Pᴴ times columns, with the few columns conjugated instead of the rows."""
-    return np.conj(rows.T @ np.conj(columns))
+    """Pᴴ times columns; of complex ones, those are conjugated instead of the rows."""
+    if not np.iscomplexobj(rows):
+        return (columns.T @ rows).T
+    return np.conj(columns.conj().T @ rows).T
 
 
 def _power(products: np.ndarray, n: int) -> np.ndarray:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 from jax import Array
 
 from gnpolyak.base import arrays
@@ -21,6 +20,9 @@ from gnpolyak.problem.sensing import Entries, Identity
 from gnpolyak.problem.streams import on_host
 from gnpolyak.starts.leading import leading_pair
 from gnpolyak.starts.table import LARGER
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 # Residuals beyond two standard deviations, of the normal law with their median, are cut: what is left of an outlier is
 # no larger than the signal, whatever its size was.
@@ -125,6 +127,9 @@ def _matrix(problem: Composite, values: np.ndarray) -> np.ndarray | scipy.sparse
     """The values as a matrix, with zeros for what was not seen, divided by the share that was."""
     if not isinstance(problem.sensing, Entries):
         return values
+    # Imported here: it takes a tenth of the time that JAX takes, and only matrices with gaps need it.
+    import scipy.sparse  # noqa: PLC0415
+
     shape, indices = problem.sensing.shape, tuple(map(np.asarray, problem.sensing.indices))
     share = values.size / (shape[0] * shape[1])
     return scipy.sparse.csr_array((values / share, indices), shape=shape)

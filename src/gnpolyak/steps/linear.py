@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import lineax as lx
 from jax import Array
 
 from gnpolyak.base import trees
@@ -154,6 +153,8 @@ class LSMR(_OnImages, _Iterative):
     """
 
     def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        import lineax as lx  # noqa: PLC0415 - no other solver needs it, and everyone would wait for it
+
         w = oracle.image_subgradient(point)
         # lineax's LSMR takes no damping; damped systems are well enough conditioned for CG.
         if w is None or not (isinstance(damping, float) and damping == 0.0):

@@ -167,9 +167,7 @@ def _image(c: Map, x: Tree) -> Array:
     return c(x)
 
 
-def _by_autodiff(
-    function: Callable[[Tree], Array], x: Tree
-) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+def _by_autodiff(function: Callable[[Tree], Array], x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
     """The derivative of a function in jax.numpy, and its adjoint."""
     _, push = jax.linearize(function, x)
     pull = jax.linear_transpose(push, x)

@@ -136,9 +136,7 @@ class CP(Multilinear):
         unit = xp.eye(r, dtype=x[0].dtype)
         single = [(a[:, :, None] * unit).reshape(-1, r) for a in x]
         nothing = [xp.zeros_like(each) for each in single]
-        columns = [
-            xp.concatenate([single[0], *nothing[1:k], -single[k], *nothing[k + 1 :]]) for k in range(1, len(x))
-        ]
+        columns = [xp.concatenate([single[0], *nothing[1:k], -single[k], *nothing[k + 1 :]]) for k in range(1, len(x))]
         return unit_columns(xp, xp.concatenate(columns, axis=1))
 
     def preconditioner(self, x: Factors, damping: Array | float = 0.0) -> Callable[[Factors], Factors]:

@@ -38,7 +38,9 @@ def linearized(
     """The derivative z ↦ Σₖ ⟨row iₖ of Zₖ, row of slopeₖ⟩ of entries that are linear in each factor, and its adjoint."""
 
     def push(z: Sequence[Array]) -> Array:
-        return reduce(add, ((zk[index] * slope).sum(axis=1) for zk, index, slope in zip(z, indices, slopes, strict=True)))
+        return reduce(
+            add, ((zk[index] * slope).sum(axis=1) for zk, index, slope in zip(z, indices, slopes, strict=True))
+        )
 
     def pull(weights: Array) -> tuple[Array, ...]:
         parts = zip(factors, slopes, indices, strict=True)

@@ -38,6 +38,11 @@ class Products:
 
         return cls(push, pull, product)
 
+    @classmethod
+    def of_product(cls, product: Callable[[Tree | None, Array], tuple[Any, Tree]], none: Array) -> Products:
+        """Those of one pass for both, which takes no z for the adjoint alone; `none` are weights of zero."""
+        return cls(lambda z: product(z, none)[0], lambda v: product(None, v)[1], product)
+
     def weighed(self, z: Tree, w: Array) -> tuple[Array, Tree, Array]:
         """The product and the energy Σ wᵢ (AJz)ᵢ²."""
         if self.together is not None:

@@ -1,15 +1,25 @@
 """Sharp, nonsmooth, ill-conditioned composite optimisation: minimise h(c(x))."""
 
+import gc as _gc
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from gnpolyak import diagnostics, instances, starts, testing
+# What an import makes is kept. To look for garbage in it, and in all of JAX each time, took a sixth of the import.
+try:
+    _collects = _gc.isenabled()
+    _gc.disable()
+    from gnpolyak.fit.named import Parameter, fit  # which stands on nearly everything that follows
+finally:
+    if _collects:
+        _gc.enable()
+
+from gnpolyak import starts
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.hosts import local_rows
 from gnpolyak.base.streams.generated import GeneratedRows
 from gnpolyak.base.version import __version__
 from gnpolyak.fit.curve_fit import curve_fit
-from gnpolyak.fit.named import Parameter, fit
 from gnpolyak.fit.result import Fit, FitWarning
 from gnpolyak.problem import capabilities
 from gnpolyak.problem.capabilities import Capability
@@ -138,9 +148,17 @@ __all__ = [
     "testing",
 ]
 
+# Loaded when they are asked for: a solve needs none of them, and the last stands on scikit-learn, which is an extra.
+if _TYPE_CHECKING:
+    from gnpolyak import diagnostics, instances, testing
+_LATER = ("diagnostics", "instances", "testing", "estimators")
+
 
 def __getattr__(name: str) -> _ModuleType:
-    # Loaded when it is asked for: scikit-learn is an extra, and takes a second.
-    if name == "estimators":
-        return _import_module("gnpolyak.estimators")
+    if name in _LATER:
+        return _import_module(f"gnpolyak.{name}")
     raise AttributeError(f"module 'gnpolyak' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -82,7 +82,7 @@ def test_passes_against_xla(shape, r, ordered, dtype):
         given, x = given.cast(np.dtype(dtype)), jax.tree.map(jnp.asarray, x)
         z, w = jax.tree.map(lambda leaf: leaf[::-1] + 1, x), jnp.abs(given.penalty.b)
         assert given.kernel(x) is not None
-        fused, plain = given.linearised(x), linearised(given.map, given.sensing, x)
+        fused, plain = given.linearised(x), linearised(given.map, given.sensing, given.penalty, x)
         image, pullback = given.sensing.measure(given.map, x)
         point = given.evaluate(x)
         found = point.value, point.subgradient, given.measure(x), fused.product(z, w), fused.pull(w), fused.push(z)

@@ -104,7 +104,7 @@ def test_all_strings_are_a_basis():
     sensing = gnp.PauliSensing(3)
     state = drawn(np.random.default_rng(4), 8, 8)
     state = jnp.asarray(state + state.conj().T)
-    assert np.allclose(sensing.to_image(state, sensing.apply(state)), 8 * state)
+    assert np.allclose(sensing.adjoint(state, sensing.apply(state)), 8 * state)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_problem_hands_out_what_xla_would(d, n, centred):
         @jax.jit
         def both(problem, x, z, w):
             found = problem.linearised(x)
-            plain = linearised(problem.map, problem.sensing, x)
+            plain = linearised(problem.map, problem.sensing, problem.penalty, x)
             measured = problem.measure(x), problem.sensing.measure(problem.map, x)[0]
             return measured, *((way.push(z), way.pull(w), *way.product(z, w)) for way in (found, plain))
 
@@ -175,7 +175,7 @@ def test_what_other_devices_compute(centred):
         return problem.measure(x), *products.product(z, w), products.pull(w)
 
     def plain(x, z, w):
-        products = linearised(problem.map, problem.sensing, x)
+        products = linearised(problem.map, problem.sensing, problem.penalty, x)
         return problem.sensing.measure(problem.map, x)[0], *products.product(z, w), products.pull(w)
 
     with arrays.computing_in(np.dtype(np.float64)):

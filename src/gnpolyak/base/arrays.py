@@ -136,8 +136,17 @@ def working_dtype(*trees: Tree) -> np.dtype:
 
 def cast(tree: Tree, dtype: np.dtype) -> Tree:
     """Return the tree with its floating arrays in `dtype`, complex ones with parts of it; other leaves untouched."""
-    with precise(True):
-        return jax.tree.map(lambda leaf: leaf.astype(_alike(leaf, dtype)) if _is_inexact(leaf) else leaf, tree)
+    with precise(True), np.errstate(over="ignore"):
+        return jax.tree.map(lambda leaf: _converted(leaf, _alike(leaf, dtype)) if _is_inexact(leaf) else leaf, tree)
+
+
+def _converted(leaf: Any, dtype: np.dtype) -> Any:
+    if leaf.dtype == dtype:
+        return leaf
+    # JAX would compile a program for it.
+    host = at_hand(leaf)
+    by_numpy = host is not leaf and not leaf.committed
+    return placed(host.astype(dtype)) if by_numpy else leaf.astype(dtype)
 
 
 @contextmanager
@@ -271,6 +280,12 @@ def _require_finite(array: Any, name: str) -> None:
             missing="a finite value in each of those entries",
             advice=f"remove or mask the measurements behind numpy.argwhere(~numpy.isfinite({name}))",
         )
+
+
+def at_hand(array: Any) -> Any:
+    """A NumPy array in the place of one of JAX whose numbers NumPy can read where they are; others as they are."""
+    readable = isinstance(array, jax.Array) and not is_traced(array) and _is_at_hand(array)
+    return np.asarray(array) if readable else array
 
 
 def _is_at_hand(array: Any) -> bool:

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.modules import Module
 from gnpolyak.base.namespace import while_loop
 from gnpolyak.base.trees import Tree
 
 
-class KrylovSolution(Module):
+class KrylovSolution(NamedTuple):
     """The solution of an inner linear system and what it took."""
 
     solution: Tree
@@ -30,13 +29,19 @@ class _CG(NamedTuple):
 
 
 def conjugate_gradient(
-    xp: Any, action: Callable[[Tree], Tree], g: Tree, *, max_steps: int, rtol: float | None = None
+    xp: Any,
+    action: Callable[[Tree], Tree],
+    g: Tree,
+    *,
+    max_steps: int,
+    rtol: float | None = None,
+    precondition: Callable[[Tree], Tree] = lambda r: r,
 ) -> KrylovSolution:
     """Solve action(z) = g for a positive semidefinite action and g in its range, starting at zero.
 
     Started at zero, every iterate lies in the range of the action, so the limit is the minimum-norm solution.
-    Other implementations differ where it matters here: a preconditioner or a warm start would leave the range, and
-    lineax's asks for a nonsingular operator. A direction without curvature, which a singular operator meets once
+    Other implementations differ where it matters here: a warm start would leave the range, and so would a
+    preconditioner that does not keep it; lineax's asks for a nonsingular operator. A direction without curvature, which a singular operator meets once
     only rounding is left to solve for, ends the iteration instead of dividing by zero.
 
     Parameters
@@ -50,13 +55,16 @@ def conjugate_gradient(
     max_steps : int
         The most iterations.
     rtol : float, optional
-        Stop when the residual is below rtol·‖g‖; 100 rounding units by default.
+        Stop when the residual is below rtol·‖g‖, in the norm of the preconditioner; 100 rounding units by default.
+    precondition : callable, optional
+        r ↦ Mr for a positive semidefinite M with the range of G.
     """
-    rho = trees.dot(g, g)
+    first = precondition(g)
+    rho = trees.dot(g, first)
     eps = float(xp.finfo(rho.dtype).eps)
     threshold = (100 * eps if rtol is None else rtol) ** 2 * rho
     zero = trees.add_scaled(g, -1.0, g)
-    start = _CG(zero, g, g, rho, xp.zeros((), xp.int32), xp.asarray(False))
+    start = _CG(zero, g, first, rho, xp.zeros((), xp.int32), xp.asarray(False))
 
     def unfinished(state: _CG) -> Array:
         return (state.rho > threshold) & (state.iterations < max_steps) & ~state.broken
@@ -67,11 +75,12 @@ def conjugate_gradient(
         usable = curvature > 0
         alpha = xp.where(usable, state.rho / xp.where(usable, curvature, 1.0), 0.0)
         residual = trees.add_scaled(state.residual, -alpha, image)
-        rho = trees.dot(residual, residual)
+        y = precondition(residual)
+        rho = trees.dot(residual, y)
         return _CG(
             z=trees.add_scaled(state.z, alpha, state.direction),
             residual=residual,
-            direction=trees.add_scaled(residual, rho / state.rho, state.direction),
+            direction=trees.add_scaled(y, rho / state.rho, state.direction),
             rho=rho,
             iterations=state.iterations + 1,
             broken=~usable,

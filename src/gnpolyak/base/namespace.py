@@ -87,6 +87,15 @@ def each(xp: Any, function: Callable[..., Any], *stacked: Any) -> Any:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *results)
 
 
+def sums(xp: Any, numbers: Any, places: Any, count: int) -> Any:
+    """The sum of the numbers at each of `count` places; `places` says where each number belongs, and both are flat."""
+    if xp is jnp:
+        return jax.ops.segment_sum(numbers, places, count)
+    if np.iscomplexobj(numbers):
+        return sums(xp, numbers.real, places, count) + 1j * sums(xp, numbers.imag, places, count)
+    return np.bincount(places, numbers, count).astype(numbers.dtype, copy=False)
+
+
 def svd(xp: Any, matrix: Any) -> tuple[Any, Any, Any]:
     """The thin singular value decomposition, full of NaN where there is none."""
     try:

@@ -68,9 +68,8 @@ def select(condition: Any, a: Tree, b: Tree) -> Tree:
     return jax.tree.map(lambda u, v: jnp.where(condition, u, v), a, b)
 
 
-def masked(kept: Tree, a: Tree) -> Tree:
+def masked(xp: Any, kept: Tree, a: Tree) -> Tree:
     """The tree with zeros where `kept`, a tree of masks, does not hold."""
-    xp = namespace(a)
     return jax.tree.map(lambda k, u: xp.where(k, u, 0.0), kept, a)
 
 

@@ -17,12 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from gnpolyak.bench import fresh
 from gnpolyak.bench.clock import Sample
 from gnpolyak.bench.rows import OURS, Row, timing
-from gnpolyak.bench.specs import Lambdas, Latency
+from gnpolyak.bench.specs import Fresh, Lambdas, Latency
 
 MEASURE = "answer of a four-parameter model"
 MEMORY = "memory after many models"
+IMPORT = "import in a fresh process"
+FIRST = "first answer in a fresh process, and later ones"
+_NAMES = {"first": "the first", "warm": "the same again", "fresh lambda": "a fresh lambda of the same code"}
 _FIRST = """
 import numpy as np, gnpolyak as gnp
 {extra}
@@ -55,6 +59,27 @@ def answers(spec: Latency) -> list[Row]:
     return rows + [timing(MEASURE, name, OURS, Sample(np.array(found)), None) for name, found in later.items()]
 
 
+def first(spec: Fresh) -> list[Row]:
+    """The import, then each class and model: the first answer of a process over what it takes for the same again."""
+    found = fresh.measured(spec.rounds, small=spec.small, repeats=spec.repeats)
+    taken = {name: Sample(np.array(seconds)) for name, seconds in found.pop("import").items()}
+    beyond = Sample(taken["gnpolyak"].over(taken["jax"]).seconds - 1)
+    rows = [timing(IMPORT, "import", "jax", taken["jax"], None)]
+    note = f"{beyond.median:.0%} of it beyond jax"
+    rows.append(timing(IMPORT, "import", OURS, taken["gnpolyak"], ("jax", taken["jax"]), note))
+    return rows + [row for case, numbers in found.items() for row in _answers_of(case, numbers)]
+
+
+def _answers_of(case: str, numbers: dict[str, list[float]]) -> list[Row]:
+    samples = {_NAMES[name]: Sample(np.array(found)) for name, found in numbers.items() if name in _NAMES}
+    warm = (_NAMES["warm"], samples[_NAMES["warm"]])
+    notes = {}
+    if "programs" in numbers:
+        solved = f"{sum(map(bool, numbers['success']))} of {len(numbers['success'])} solved"
+        notes[_NAMES["first"]] = f"{statistics.median(numbers['programs']):.0f} programs compiled, {solved}"
+    return [timing(FIRST, case, name, sample, warm, notes.get(name, "")) for name, sample in samples.items()]
+
+
 def memory(spec: Lambdas) -> list[Row]:
     """What the process holds after many models, beyond what it held after a tenth of them."""
     told = _told("memory", str(spec.count))
@@ -63,19 +88,16 @@ def memory(spec: Lambdas) -> list[Row]:
 
 def _elapsed(code: str) -> float:
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], check=True, env=_alone())
+    subprocess.run([sys.executable, "-c", code], check=True, env=fresh.alone())
     return time.perf_counter() - began
 
 
 def _told(*words: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "gnpolyak.bench.latency", *words]
-    told: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, env=_alone()).stdout)
+    told: dict[str, Any] = json.loads(
+        subprocess.run(command, check=True, capture_output=True, env=fresh.alone()).stdout
+    )
     return told
-
-
-def _alone() -> dict[str, str]:
-    """The environment without a cache on disk."""
-    return {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
 
 
 def _solve(length: int, rate: float, seed: int) -> None:

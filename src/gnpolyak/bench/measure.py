@@ -26,6 +26,7 @@ from gnpolyak.bench.specs import (
     Batches,
     Contest,
     Fits,
+    Fresh,
     Growth,
     Iteration,
     Lambdas,
@@ -59,6 +60,7 @@ run.register(Batches, batches.memory)
 run.register(Alone, scaling.alone)
 run.register(Contest, zoo.contest)
 run.register(Fits, curves.accuracy)
+run.register(Fresh, latency.first)
 run.register(Lambdas, latency.memory)
 run.register(Latency, latency.answers)
 run.register(Passes, zoo.passes)

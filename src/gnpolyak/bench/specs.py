@@ -132,6 +132,15 @@ class Latency(Timed):
 
 
 @dataclass(frozen=True)
+class Fresh(Timed):
+    """The import, and the first answer of a fresh process for whole problem classes and models."""
+
+    small: bool = False
+    repeats: int = 5
+    """Of the same problem in the same process."""
+
+
+@dataclass(frozen=True)
 class Lambdas:
     """How the memory of a process grows with the models that it has fitted."""
 
@@ -203,7 +212,7 @@ class Streams(Timed):
         return f"{self.gigabytes:g} GB of rows {place}, d={self.d} r={self.r}"
 
 
-Others = Fits | Latency | Lambdas | Streams | Batch | Batches | Alone | Together
+Others = Fits | Latency | Fresh | Lambdas | Streams | Batch | Batches | Alone | Together
 Spec = Iteration | Ranks | Growth | Race | Memory | Overhead | Contest | Passes | Observed | Others
 
 LARGE = Size(d=1000)
@@ -277,7 +286,7 @@ SUITES: dict[str, tuple[Spec, ...]] = {
         Observed((2000, 1500), r=5, shares=(0.02, 0.08, 0.32), calls=20, rounds=7),
     ),
     "fit": tuple(Fits(curve, seeds=100) for curve in _CURVES),
-    "latency": (Latency(rounds=7), Lambdas(count=1000)),
+    "latency": (Latency(rounds=7), Fresh(rounds=5), Lambdas(count=1000)),
     "batch": (Batch(d=20, r=2, count=1000, alone=50, rounds=9), Batches(d=20, r=2, count=64, batches=100)),
     "stream": (Streams("seed", 2.0, rounds=5), Streams("file", 16.0, solved=True, rounds=1)),
     "scaling": (

@@ -8,6 +8,7 @@ from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.certificate import Certificate
 from gnpolyak.solve.certificate import certify as _certify
+from gnpolyak.solve.evaluation import Evaluation
 
 
 def certify(problem: Composite, x: Tree) -> Certificate:
@@ -35,4 +36,4 @@ def certify(problem: Composite, x: Tree) -> Certificate:
     with inputs.on_the_problem(problem, x) as (exact, [point]):
         if not exact.penalty.has(TILT):
             exact.penalty.require(RESIDUALS, "a certificate", "use a target that is known instead")
-        return _certify(exact, point)
+        return _certify(Evaluation(exact, point, "host"), point)

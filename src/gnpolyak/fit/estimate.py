@@ -17,8 +17,8 @@ from gnpolyak.fit.bounds import Box
 from gnpolyak.fit.data import Data
 from gnpolyak.fit.model import Predict, as_map
 from gnpolyak.fit.result import Fit, FitWarning
+from gnpolyak.oracles import Oracle, host_oracle
 from gnpolyak.problem.composite import Composite, composite
-from gnpolyak.problem.formed import Formed
 from gnpolyak.problem.maps import Map, NumpyMap
 from gnpolyak.problem.penalties import L1
 from gnpolyak.solve.finish import STOPPED
@@ -38,7 +38,7 @@ class Task:
     """A model, its data and its bounds, ready to be fitted from anywhere."""
 
     problem: Composite
-    formed: Formed
+    oracle: Oracle
     data: Data
     lower: np.ndarray
     upper: np.ndarray
@@ -56,12 +56,12 @@ class Task:
         problem = composite(c, L1(data.y, None if data.sigma is None else 1.0 / data.sigma))
         with arrays.computing_in(_DOUBLE, compiled=False):
             problem = problem.cast(_DOUBLE).settled(first)
-            return cls(problem, Formed(problem, first), data, lower, upper), first
+            return cls(problem, host_oracle(problem, first), data, lower, upper), first
 
     def look(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residuals at p and the derivative of the model, both in units of sigma."""
         with arrays.computing_in(_DOUBLE, compiled=False), _naming(self.problem.map):
-            return self.formed.seen(p)[1], self.formed.matrix(p)
+            return self.oracle.residuals(p)[1], self.oracle.matrix(p)
 
     def solved(self, p: np.ndarray) -> Result:
         """The efficient estimate from p on."""

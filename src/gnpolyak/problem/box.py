@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays, trees
+from gnpolyak.base import arrays
 from gnpolyak.base.modules import Module
-from gnpolyak.base.sniffing import namespace
 from gnpolyak.base.trees import Tree
 
 
@@ -24,28 +25,22 @@ class Box(Module):
     lo: Tree
     hi: Tree
 
-    def project(self, x: Tree) -> Tree:
+    def project(self, xp: Any, x: Tree) -> Tree:
         """The point of the box that is nearest to x; what rounding alone keeps from a bound is put on it."""
 
         def inside(leaf: Array, lo: Array, hi: Array) -> Array:
-            xp = namespace(leaf)
-            rounding = 4 * float(np.finfo(leaf.dtype).eps) * xp.abs(leaf)
+            rounding = 4 * float(np.finfo(leaf.dtype).eps) * abs(leaf)
             return xp.where(leaf - rounding <= lo, lo, xp.where(leaf + rounding >= hi, hi, leaf))
 
         return jax.tree.map(inside, x, self.lo, self.hi)
 
-    def like(self, x: Tree) -> Box:
+    def like(self, xp: Any, x: Tree) -> Box:
         """The box with a number for each of x."""
 
         def spread(side: Tree) -> Tree:
-            return jax.tree.map(lambda bound, leaf: namespace(bound, leaf).broadcast_to(bound, leaf.shape), side, x)
+            return jax.tree.map(lambda bound, leaf: xp.broadcast_to(bound, leaf.shape), side, x)
 
         return Box(spread(self.lo), spread(self.hi))
-
-    def ravelled(self, x: Tree) -> tuple[Array, Array]:
-        """The bounds of x as two vectors, in the order of `trees.ravel`."""
-        full = self.like(x)
-        return trees.ravel(full.lo)[0], trees.ravel(full.hi)[0]
 
     def flat(self) -> tuple[np.ndarray, np.ndarray]:
         """The bounds as two NumPy vectors, in the order of `trees.ravel`, of a box that is like its variable."""
@@ -54,8 +49,9 @@ class Box(Module):
 
     def room(self, x: Tree) -> tuple[Tree, Tree]:
         """The steps to the lower bounds, at most 0, and to the upper ones, at least 0."""
-        below = jax.tree.map(lambda leaf, lo: namespace(leaf).minimum(lo - leaf, 0.0), x, self.lo)
-        return below, jax.tree.map(lambda leaf, hi: namespace(leaf).maximum(hi - leaf, 0.0), x, self.hi)
+        # clip, as arrays of both kinds have it.
+        below = jax.tree.map(lambda leaf, lo: (lo - leaf).clip(max=0.0), x, self.lo)
+        return below, jax.tree.map(lambda leaf, hi: (hi - leaf).clip(min=0.0), x, self.hi)
 
     def free(self, x: Tree, ascent: Tree) -> Tree:
         """Which numbers of x a step along `ascent` would not push out of the box: those that are not to be held."""

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import failures, trees
+from gnpolyak.base import failures
 from gnpolyak.base.errors import InputError, shown
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import Portable
 from gnpolyak.base.shapes import checked_once, shapes_of
 from gnpolyak.base.streams.rows import is_streamed, outlined
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import streams
 from gnpolyak.problem.box import Box
 from gnpolyak.problem.capabilities import IMAGE
-from gnpolyak.problem.maps import AutodiffMap, Held, Map
+from gnpolyak.problem.maps import AutodiffMap, Map
 from gnpolyak.problem.oracles import KERNELS, Kernel, Products, linearised
 from gnpolyak.problem.penalties import Penalty
 from gnpolyak.problem.sensing import Identity, Sensing
 
 
-class Point(Module):
+class Point(NamedTuple):
     """A point and what one oracle call says about it."""
 
     x: Tree
@@ -36,7 +36,7 @@ class Point(Module):
     """The element of ∂h at the measurements that g was made of; None where a fused oracle never formed it."""
 
 
-class Composite(Module):
+class Composite(Portable):
     """Minimise f(x) = h(A(c(x))) over x.
 
     The metric of a method uses J = ∇c alone, never the Jacobian of A∘c.
@@ -53,6 +53,7 @@ class Composite(Module):
         What x may not leave: the ``bounds`` of `minimize`.
     """
 
+    over_xp: ClassVar[bool] = True
     map: Map
     penalty: Penalty
     sensing: Sensing
@@ -97,7 +98,7 @@ class Composite(Module):
         kernel = self.kernel(x)
         if kernel is not None:
             return kernel.linearised(self.map, self.sensing, self.penalty, x, kept)
-        return linearised(self.map, self.sensing, x, self.penalty.reading)
+        return linearised(self.map, self.sensing, self.penalty, x)
 
     @property
     def streamed(self) -> bool:
@@ -108,6 +109,10 @@ class Composite(Module):
         """What the measurements at x are, without computing them; traced once for all x of a shape."""
         return shapes_of(_measurements, outlined(self), x)
 
+    def count(self, x: Tree) -> int:
+        """How many numbers the measurements at x are."""
+        return self.penalty.size or self.shape(x).size
+
     def changes(self, x: Tree) -> Array:
         """A function of x whose derivative is that of the residuals, but for their sign: AJ, or its weighted rows."""
         z = self.penalty.reading(self.sensing.measure(self.map, x)[0]).ravel()
@@ -117,14 +122,15 @@ class Composite(Module):
         """The fused oracle that serves this problem at x, if there is one."""
         kinds = type(self.map), type(self.sensing), type(self.penalty)
         kernel = KERNELS.get((Map, kinds[1], Penalty)) or KERNELS.get(kinds)
-        served = kernel is not None and kernel.serves(self.map, self.sensing, self.penalty, x)
-        return kernel if served else None
+        if kernel is None or (self.map.xp is np and not kernel.runs_on_numpy):
+            return None
+        return kernel if kernel.serves(self.map, self.sensing, self.penalty, x) else None
 
     def image_subgradient(self, point: Point) -> Array | None:
         """Aᵀv as an array like the image, for the v of the point; None where no image is formed, or v is not known."""
         if point.v is None or not self.sensing.on_images:
             return None
-        return self.sensing.to_image(self.map(point.x), point.v)
+        return self.sensing.adjoint(self.map(point.x), point.v)
 
     def cast(self, dtype: np.dtype) -> Composite:
         """The problem with its numbers in `dtype`, except those that a part was asked to store otherwise."""
@@ -135,18 +141,6 @@ class Composite(Module):
         """The problem with x in a box."""
         c = self.map if box is None else self.map.bounded(*box.flat())
         return Composite(c, self.penalty, self.sensing, box)
-
-    def holding(self, point: Point) -> tuple[Composite, Point]:
-        """The problem and the point as a subgradient step inside the box sees them.
-
-        Variables at a bound that a step against the subgradient would lead through are held: J is without their
-        columns, and the subgradient without their entries.
-        """
-        if self.box is None:
-            return self, point
-        free = self.box.free(point.x, trees.scale(-1.0, point.subgradient))
-        held = Composite(Held(self.map, free), self.penalty, self.sensing, self.box)
-        return held, Point(point.x, point.value, trees.masked(free, point.subgradient), point.v)
 
     def whitened(self) -> Composite:
         """The problem in a variable in which its measurements treat all directions alike; itself where x is one.

@@ -7,16 +7,16 @@ In a box the same holds where (AJ)ᵀv pushes variables that are at their bounds
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import TILT
-from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.dual import Dual, in_metric
 from gnpolyak.solve.dual_formed import of_the_l1_problem, projected
-from gnpolyak.steps.weighted import forms_jacobian, is_small
+from gnpolyak.solve.evaluation import Evaluation
 
 # What a tenth of each variable, or of the data, may gain of the value to first order at a point that is called a
 # minimum; in single precision some units of its rounding.
@@ -44,7 +44,7 @@ class Certificate:
     products: int
     """Products with A and its adjoint that it took, each of which counts as an oracle call."""
     seconds: float
-    """How long it took, without compilation."""
+    """How long it took."""
     adds_up: bool
     """Whether the sizes of the residuals add up to the value: of others nothing can be concluded."""
     dual: np.ndarray | None = field(default=None, repr=False, compare=False)
@@ -76,7 +76,7 @@ class Certificate:
 
 
 def certify(
-    problem: Composite, x: Tree, tol: float = 0.0, budget: int = _NO_LIMIT, found: Certificate | None = None
+    evaluation: Evaluation, x: Tree, tol: float = 0.0, budget: int = _NO_LIMIT, found: Certificate | None = None
 ) -> Certificate:
     """The certificate of a point, for a problem whose parts were cast and whose penalty offers `RESIDUALS` or `TILT`.
 
@@ -86,28 +86,31 @@ def certify(
     the bound on the gain. `budget` is the most products it may take, at least `LEAST`.
     `found` is what the smallest v says, where that was looked for already.
     """
-    if found is None and problem.penalty.has(TILT):
-        return _told(of_the_l1_problem(problem, x, tol))
-    told = found or _told(_smallest(problem, x, tol, budget))
-    if told.holds or not is_small(problem, x) or told.products >= budget:
+    began = time.perf_counter()
+    if found is None and evaluation.problem.penalty.has(TILT):
+        return _told(of_the_l1_problem(evaluation.host, x, tol), time.perf_counter() - began)
+    told = found or _told(_smallest(evaluation, x, tol, budget), time.perf_counter() - began)
+    if told.holds or not evaluation.small or told.products >= budget:
         return told
     # The smallest v is not the only one. Where the l1 problem can be solved to its end, it has the last word.
-    last = _told(of_the_l1_problem(problem, x, tol))
-    return replace(last, products=last.products + told.products, seconds=last.seconds + told.seconds)
+    last = _told(of_the_l1_problem(evaluation.host, x, tol), time.perf_counter() - began)
+    return replace(last, products=last.products + told.products)
 
 
-def _smallest(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
+def _smallest(evaluation: Evaluation, x: Tree, tol: float, budget: int) -> Dual:
     """The smallest v, by whichever way suits the problem."""
-    return projected(problem, x, tol) if forms_jacobian(problem, x) else in_metric(problem, x, tol, budget)
+    if evaluation.forms:
+        return projected(evaluation.host, x, tol)
+    return in_metric(evaluation.runner, evaluation.problem.box, evaluation.layout, x, tol, budget)
 
 
-def _told(dual: Dual) -> Certificate:
+def _told(dual: Dual, seconds: float) -> Certificate:
     """What v proves."""
-    return told_of_each(dual.of_many())[0]
+    return told_of_each(dual.of_many(), seconds)[0]
 
 
-def told_of_each(dual: Dual) -> list[Certificate]:
-    """What each v of several proves; all figures but the seconds have an axis for them in front."""
+def told_of_each(dual: Dual, seconds: float) -> list[Certificate]:
+    """What each v of several proves; all figures have an axis for them in front."""
     v, r, size = dual.v, dual.r, np.abs(dual.r)
     measurements, total = r.shape[1], np.sum(size, axis=1)
     # A tenth of a variable that is zero is no step: there it is a tenth of the data that counts.
@@ -123,6 +126,6 @@ def told_of_each(dual: Dual) -> list[Certificate]:
     figures = (margin, dual.left, gain, zeros, dual.products, dual.adds_up, dual.sees)
     each = zip(*(np.asarray(figure).tolist() for figure in figures), v, strict=True)
     return [
-        Certificate(margin, left, gain, allowed, zeros, measurements, products, dual.seconds, adds_up, v, sees)
+        Certificate(margin, left, gain, allowed, zeros, measurements, products, seconds, adds_up, v, sees)
         for margin, left, gain, zeros, products, adds_up, sees, v in each
     ]

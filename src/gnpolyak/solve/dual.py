@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import time
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from functools import reduce as reduce_
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.measurements import Layout, gathered, laid_out
-from gnpolyak.base.modules import Module
-from gnpolyak.base.sniffing import namespace
+from gnpolyak.base.measurements import Layout, gathered
+from gnpolyak.base.namespace import while_loop
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.capabilities import GRAM_PINV
-from gnpolyak.problem.composite import Composite
+from gnpolyak.oracles import Oracle, Reductions
+from gnpolyak.problem.box import Box
 from gnpolyak.problem.oracles import Products
-from gnpolyak.steps.weighted import data, lengths, over, ratio, while_going
-from gnpolyak.steps.weights import ROUNDING, typical
+from gnpolyak.solve.runners import Runner
+from gnpolyak.steps.weighted import lengths, over, ratio, while_going
+from gnpolyak.steps.weights import ROUNDING
 
 # The fewest products that a search takes.
 LEAST = 4
@@ -59,18 +60,16 @@ class Dual:
     edge: float
     """What variables that are next to their bounds, and pushed outwards by g, could gain on the way there."""
     products: int
-    seconds: float
-    """How long the search took, without compilation."""
     sees: bool = True
     """Whether any variable moves any measurement at all, as far as AJ was formed."""
 
     def of_many(self) -> Dual:
-        """The same as one of several, of which each figure but the seconds has an axis in front."""
+        """The same as one of several, each figure with an axis in front."""
         figures: dict[str, Any] = {each.name: np.asarray(getattr(self, each.name))[None] for each in fields(self)}
-        return replace(self, **{**figures, "seconds": self.seconds})
+        return replace(self, **figures)
 
 
-class Data(Module):
+class Data(NamedTuple):
     """The residuals, which of them are zero, the size of a typical datum, and whether the residuals add up to h."""
 
     r: Array
@@ -85,91 +84,84 @@ def told(of: Data, layout: Layout | None = None, **figures: object) -> Dual:
     return Dual(r=r, zero=zero, unit=float(of.unit), adds_up=bool(of.adds_up), **figures)  # type: ignore[arg-type]
 
 
-def stacked(found: tuple[Any, ...], seconds: float) -> Dual:
+def stacked(found: tuple[Any, ...]) -> Dual:
     """Those of several points, each figure with an axis in front: what `search` has found for all of them at once."""
     of, v, steps, slope, left, products = found
     figures: dict[str, Any] = {"steps": steps, "slope": slope, "left": left, "products": products}
     edge, sees = np.zeros(len(v)), np.ones(len(v), bool)
-    return Dual(v, of.r, of.zero, of.unit, of.adds_up, edge=edge, seconds=seconds, sees=sees, **figures)  # type: ignore[arg-type]
+    return Dual(v, of.r, of.zero, of.unit, of.adds_up, edge=edge, sees=sees, **figures)  # type: ignore[arg-type]
 
 
-def split(r: Array, value: Array, b: Array, tilt: Array | None, tol: Array | float) -> Data:
+def split(reduce: Reductions, r: Array, value: Array, b: Array, tilt: Array | None, tol: Array | float) -> Data:
     """The data of a point.
 
     A residual is zero by the size of a typical datum: the widest gap between residuals would do for neither points that
     are 1e-7 off nor data with outliers of 1e20.
     """
-    xp, unit, eps = namespace(r), typical(b), float(jnp.finfo(r.dtype).eps)
-    told = xp.sum(xp.abs(r)) if tilt is None else xp.sum(xp.abs(r) + tilt * r)
-    adds_up = xp.abs(told - value) <= eps**0.5 * xp.maximum(value, unit)
-    return Data(r, xp.abs(r) <= xp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up)
+    xp, unit, eps = reduce.xp, reduce.typical(b), float(jnp.finfo(r.dtype).eps)
+    (told,) = reduce.sums(abs(r) if tilt is None else abs(r) + tilt * r)
+    adds_up = abs(told - value) <= eps**0.5 * xp.maximum(value, unit)
+    return Data(r, abs(r) <= xp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up)
 
 
-def in_metric(problem: Composite, x: Tree, tol: float, budget: int) -> Dual:
+def in_metric(runner: Runner, box: Box | None, layout: Layout | None, x: Tree, tol: float, budget: int) -> Dual:
     """The smallest v on the zero residuals that balances the signs of the others, brought into the box.
 
     By conjugate gradients in the metric of the map. Variables at their bounds are held, and freed again where v pushes
     them inwards.
     """
-    free = None if problem.box is None else jax.tree.map(jnp.logical_not, problem.box.active(x))
-    search = _in_metric if problem.streamed else _in_metric.lower(problem, x, tol, budget, free).compile()
-    began, made = time.perf_counter(), 0
+    free = None if box is None else jax.tree.map(operator.invert, box.active(x))
+    made = 0
     for _ in range(MOST_FREED):
-        of, v, *figures, products, inwards = search(problem, x, tol, budget - made, free)
+        of, v, *figures, products, inwards = runner.ask(search, x, tol, budget - made, free)
         made += int(products)
         if free is None or bool(trees.equal(inwards, free)) or budget - made < LEAST:
             break
         free = inwards
     steps, slope, left = map(float, figures)
-    seconds = time.perf_counter() - began
-    layout = problem.sensing.spread
-    figures_told = {"steps": steps, "slope": slope, "left": left, "products": made, "seconds": seconds}
+    figures_told = {"steps": steps, "slope": slope, "left": left, "products": made}
     return told(of, layout, v=gathered(layout, v), edge=0.0, **figures_told)
 
 
 def search(
-    problem: Composite, x: Tree, tol: Array | float, budget: Array | int, free: Tree | None
+    oracle: Oracle, x: Tree, tol: Array | float, budget: Array | int, free: Tree | None
 ) -> tuple[Data, Array, Array, Array, Array, Array, Tree]:
     """The search on the variables that are free; at last which ones those are that its v does not push outwards."""
-    with laid_out(problem.sensing.spread):
-        return _searched(problem, x, tol, budget, free)
-
-
-def _searched(
-    problem: Composite, x: Tree, tol: Array | float, budget: Array | int, free: Tree | None
-) -> tuple[Data, Array, Array, Array, Array, Array, Tree]:
-    z, kept = problem.measured(x)
-    r, value = problem.penalty.residuals(z).ravel(), problem.penalty.value(z)
-    of = split(r, value, data(problem, x), problem.penalty.tilt, tol)
-    every = problem.linearised(x, kept)
-    products, precondition = every if free is None else every.over(free), over(free, problem.map.preconditioner(x))
-    fixed = jnp.where(of.zero, 0.0, jnp.sign(of.r))
-    most = _IN_METRIC if problem.map.has(GRAM_PINV) else _WITHOUT
+    xp = oracle.xp
+    value, r, kept = oracle.residuals(x)
+    of = split(oracle.reduce, r, value, oracle.data, oracle.tilt, tol)
+    every = oracle.linearise(x, kept)
+    products = every if free is None else every.over(xp, free)
+    fixed = xp.where(of.zero, 0.0, xp.sign(of.r))
+    most = _IN_METRIC if oracle.preconditioned else _WITHOUT
+    precondition = over(xp, free, oracle.metric(x))
     # Two products are kept for the end.
-    found, left, count = _balanced(of.zero.astype(of.r.dtype), fixed, products, precondition, most, budget - 2)
+    found, left, count = _balanced(xp, of.zero.astype(of.r.dtype), fixed, products, precondition, most, budget - 2)
     # What CG believes to be left is not believed: the bound on the gain rests on these products.
     g, inwards = every.pull(fixed + found), free
-    if free is not None and problem.box is not None:
-        inwards = jax.tree.map(jnp.logical_or, free, problem.box.free(x, g))
-        g = trees.masked(inwards, g)
+    if free is not None and oracle.box is not None:
+        inwards = jax.tree.map(operator.or_, free, oracle.box.free(x, g))
+        g = trees.masked(xp, inwards, g)
     pairs = zip(jax.tree.leaves(x), jax.tree.leaves(g), strict=True)
-    steps = jnp.sum(jnp.stack([jnp.sum(jnp.abs(a) * jnp.abs(b)) for a, b in pairs]))
-    slope = _slope(g, over(inwards, problem.map.preconditioner(x))(g), every.push)
+    steps = reduce_(operator.add, [(abs(a) * abs(b)).sum() for a, b in pairs])
+    slope = _slope(xp, g, over(xp, inwards, oracle.metric(x))(g), every.push)
     return of, fixed + found, steps, slope, left, count + 2, inwards
 
 
-_in_metric = jax.jit(search)
-
-
-def _slope(g: Tree, y: Tree, push: Callable[[Tree], Array]) -> Array:
+def _slope(xp: Any, g: Tree, y: Tree, push: Callable[[Tree], Array]) -> Array:
     """⟨g, y⟩/‖AJy‖, for numbers of any size."""
-    along, by = (jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(each)])) for each in (g, y))
-    along, by = (jnp.where(size > 0, size, 1.0) for size in (along, by))
+    along, by = (_largest(xp, each) for each in (g, y))
     g, y = trees.scale(1 / along, g), trees.scale(1 / by, y)
-    return along * (trees.dot(g, y) / lengths(push(y)[:, None])[0])
+    return along * (trees.dot(g, y) / lengths(xp, push(y)[:, None])[0])
 
 
-class _Balance(Module):
+def _largest(xp: Any, a: Tree) -> Array:
+    """The largest size of a number in the tree, 1 where all are zero."""
+    size = reduce_(xp.maximum, [abs(leaf).max() for leaf in jax.tree.leaves(a)])
+    return xp.where(size > 0, size, 1.0)
+
+
+class _Balance(NamedTuple):
     """A search for v: it is balanced, clipped where it leaves the box, balanced again, and in the end to all digits."""
 
     v: Array
@@ -184,6 +176,7 @@ class _Balance(Module):
 
 
 def _balanced(
+    xp: Any,
     zero: Array,
     fixed: Array,
     products: Products,
@@ -195,16 +188,16 @@ def _balanced(
 
     What is left is ‖(AJ)ᵀ(fixed + v)‖ against ‖(AJ)ᵀfixed‖, in the metric of the map.
     """
-    none, unknown, no = jnp.zeros((), jnp.int32), jnp.asarray(-1.0, fixed.dtype), jnp.asarray(False)
+    none, unknown, no = xp.zeros((), jnp.int32), xp.asarray(-1.0, fixed.dtype), xp.asarray(False)
 
     def again(s: _Balance) -> _Balance:
-        v = jnp.where(s.inside, s.v, jnp.clip(s.v, -CLIP, CLIP))
+        v = xp.where(s.inside, s.v, xp.clip(s.v, -CLIP, CLIP))
         g = trees.scale(-1.0, products.pull(fixed + v))
         y = precondition(g)
         first = trees.dot(g, y)
-        whole = jnp.where(s.whole < 0, first, s.whole)
-        least = jnp.where(s.inside, _TIGHT, _LOOSE) ** 2 * whole
-        allowed = jnp.minimum(most, budget - s.products)
+        whole = xp.where(s.whole < 0, first, s.whole)
+        least = xp.where(s.inside, _TIGHT, _LOOSE) ** 2 * whole
+        allowed = xp.minimum(most, budget - s.products)
 
         def going(rho: Array, count: Array) -> Array:
             return (rho > least) & (count < allowed)
@@ -212,22 +205,22 @@ def _balanced(
         def iterate(s: tuple[Array, Tree, Tree, Array, Array]) -> tuple[Array, Tree, Tree, Array, Array]:
             v, residual, direction, rho, count = s
             pushed, pulled, energy = products.weighed(direction, zero)
-            p = zero * pushed
-            t = ratio(rho, energy)
+            t = ratio(xp, rho, energy)
             residual = trees.add_scaled(residual, -t, pulled)
             y = precondition(residual)
-            new = jnp.where(t > 0, trees.dot(residual, y), 0.0)
-            direction = while_going(going(new, count + 1), trees.add_scaled(y, ratio(new, rho), direction))
-            return v + t * p, residual, direction, new, count + 1
+            new = xp.where(t > 0, trees.dot(residual, y), 0.0)
+            onward = trees.add_scaled(y, ratio(xp, new, rho), direction)
+            direction = while_going(xp, going(new, count + 1), onward)
+            return v + t * (zero * pushed), residual, direction, new, count + 1
 
-        start = (v, g, y, first, jnp.ones((), jnp.int32))
-        v, _, _, rho, count = lax.while_loop(lambda s: going(*s[3:]), iterate, start)
-        inside = jnp.max(jnp.abs(v), initial=0.0) <= 1
+        start = (v, g, y, first, xp.ones((), jnp.int32))
+        v, _, _, rho, count = while_loop(xp, lambda s: going(*s[3:]), iterate, start)
+        inside = xp.max(abs(v), initial=0.0) <= 1
         return _Balance(v, whole, rho, inside, s.inside, s.products + count, s.rounds + 1)
 
     def unfinished(s: _Balance) -> Array:
-        hopeless = jnp.max(jnp.abs(s.v), initial=0.0) >= HOPELESS
+        hopeless = xp.max(abs(s.v), initial=0.0) >= HOPELESS
         return ~(s.inside & s.tight) & ~hopeless & (s.rounds < MOST_ROUNDS) & (s.products < budget)
 
-    end = lax.while_loop(unfinished, again, _Balance(jnp.zeros_like(fixed), unknown, unknown, no, no, none, none))
-    return end.v, jnp.sqrt(jnp.maximum(ratio(end.rho, end.whole), 0.0)), end.products
+    end = while_loop(xp, unfinished, again, _Balance(xp.zeros_like(fixed), unknown, unknown, no, no, none, none))
+    return end.v, xp.sqrt(xp.maximum(ratio(xp, end.rho, end.whole), 0.0)), end.products

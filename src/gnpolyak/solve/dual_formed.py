@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gnpolyak.base import trees
-from gnpolyak.base.sniffing import svd
+from gnpolyak.base.namespace import svd
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.formed import Formed
+from gnpolyak.oracles import Oracle
 from gnpolyak.solve.dual import CLIP, HOPELESS, MOST_FREED, MOST_ROUNDS, Data, Dual, split, told
 from gnpolyak.solve.edges import Edges
 from gnpolyak.steps.least_absolute import least_absolute, reach
@@ -22,32 +20,31 @@ from gnpolyak.steps.weights import ROUNDING
 _Search = Callable[[np.ndarray, Data, Edges], np.ndarray]
 
 
-def projected(problem: Composite, x: Tree, tol: float) -> Dual:
+def projected(oracle: Oracle, x: Tree, tol: float) -> Dual:
     """The smallest v on the zero residuals that balances the signs of the others, brought into the box."""
-    return _with_the_matrix(Formed(problem, trees.on_host(x)), trees.on_host(x), tol, _projected)
+    return _with_the_matrix(oracle, trees.on_host(x), tol, _projected)
 
 
-def of_the_l1_problem(problem: Composite, x: Tree, tol: float) -> Dual:
+def of_the_l1_problem(oracle: Oracle, x: Tree, tol: float) -> Dual:
     """The v of the linearised l1 problem itself; in noise no more residuals are zero than there are variables."""
-    formed = Formed(problem, trees.on_host(x))
 
     # Inside the box to rounding: zero residuals may be anywhere in it.
     def search(even: Any, of: Data, edges: Edges) -> np.ndarray:
-        within: Any = None if problem.box is None else (edges.below, edges.above)
-        return np.asarray(least_absolute(even, of.r, tilt=formed.penalty.tilt, within=within)[1])
+        within: Any = None if oracle.box is None else (edges.below, edges.above)
+        return np.asarray(least_absolute(np, even, of.r, tilt=oracle.tilt, within=within)[1])
 
-    return _with_the_matrix(formed, trees.on_host(x), tol, search)
+    return _with_the_matrix(oracle, trees.on_host(x), tol, search)
 
 
-def _with_the_matrix(formed: Formed, x: Tree, tol: float, search: _Search) -> Dual:
+def _with_the_matrix(oracle: Oracle, x: Tree, tol: float, search: _Search) -> Dual:
     """A search with AJ at hand, on the host: its small factorisations would take longer to compile than to run."""
-    began, tilt = time.perf_counter(), formed.penalty.tilt
+    tilt = oracle.tilt
     with np.errstate(all="ignore"):
-        (value, r), matrix = formed.seen(x), formed.matrix(x)
-        of: Any = split(r, value, formed.data, tilt, tol)
-        column: Any = lengths(matrix)
-        even, flat = matrix / column, trees.ravel(x)[0]
-        edges = _edges(formed, x, column, of, tol)
+        (value, r, _), matrix = oracle.residuals(x), oracle.matrix(x)
+        of: Any = split(oracle.reduce, r, value, oracle.data, tilt, tol)
+        column: Any = lengths(np, matrix)
+        even, flat = matrix / column, oracle.ravel(x)[0]
+        edges = _edges(oracle, x, column, of, tol)
         v = search(even, of, edges)
         whole = even.T @ (v if tilt is None else v + tilt)
         g = np.where(edges.held(whole), 0.0, whole)
@@ -62,14 +59,13 @@ def _with_the_matrix(formed: Formed, x: Tree, tol: float, search: _Search) -> Du
             left=float(np.linalg.norm(g)) / alone if alone > 0 else 0.0,
             edge=edges.left(whole),
             products=1,
-            seconds=time.perf_counter() - began,
             sees=bool(np.any(even)),
         )
 
 
-def _edges(formed: Formed, x: Tree, column: np.ndarray, of: Data, tol: float) -> Edges:
+def _edges(oracle: Oracle, x: Tree, column: np.ndarray, of: Data, tol: float) -> Edges:
     """The bounds, at which a variable is if the way there is no more to the data than a zero residual is."""
-    within: Any = reach(formed, x)
+    within: Any = reach(oracle, x)
     endless = np.full(column.shape, np.inf)
     below, above = (-endless, endless) if within is None else (within[0] * column, within[1] * column)
     least = max(ROUNDING * float(np.finfo(of.r.dtype).eps), tol)
@@ -95,7 +91,7 @@ def _balanced_on(even: np.ndarray, of: Data) -> np.ndarray:
     if not kept.size:
         return v
     q, triangle = np.linalg.qr(kept)
-    left, values, right = svd(triangle)
+    left, values, right = svd(np, triangle)
     seen = values > len(values) * np.finfo(even.dtype).eps * np.max(values, initial=0.0)
     basis = (q @ left[:, : len(values)])[:, seen] / values[seen]
     for _ in range(MOST_ROUNDS):

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.measurements import gathered
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles.watched import HaltedError
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
-from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.formed import Formed
-from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.certificate import Certificate, certify
+from gnpolyak.solve.driver import Run
 from gnpolyak.solve.escape import escape
-from gnpolyak.solve.loop import Run
+from gnpolyak.solve.evaluation import Evaluation
 from gnpolyak.solve.outliers import corrupted, places
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.uncertainty import Uncertainty
@@ -27,7 +23,6 @@ from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Known, Target
-from gnpolyak.steps.weighted import data, forms_jacobian, is_small
 from gnpolyak.steps.weights import MAD, TUKEY
 
 # Who was stopped from outside wants an end, and no more work.
@@ -50,17 +45,16 @@ Seen = tuple[Tree, np.ndarray, np.ndarray]
 """A point, its residuals and the data."""
 
 
-def proves(problem: Composite, rule: Target, x: Tree, b: np.ndarray | None = None) -> Callable[[float, float], bool]:
+def proves(evaluation: Evaluation, rule: Target, b: np.ndarray | None = None) -> Callable[[float, float], bool]:
     """Tell of a value, and of the first one, whether it is within tol of the lower bound: h* lies between.
 
     On the scale of a typical datum; of a penalty without data that are known, on that of the first gap. `b` are the
     data, where they are at hand.
     """
     bound, tol = float(rule.stated()), float(rule.tol)
-    if not problem.penalty.has(RESIDUALS):
+    if not evaluation.problem.penalty.has(RESIDUALS):
         return lambda value, first: value - bound <= tol * (first - bound)
-    if b is None:
-        b = Formed(problem, trees.on_host(x)).data if forms_jacobian(problem, x) else _whole(problem, _data(problem, x))
+    b = evaluation.data if b is None else b
     allowed = tol * b.size * _typical(b)
     return lambda value, first: value - bound <= allowed
 
@@ -82,12 +76,15 @@ def certified(
     if run.proved(res.value):
         return replace(res, status=Status.TARGET_REACHED, bound=float(rule.stated()))
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
-    if found is None and not _can_be_certified(run.problem, res.state.best.x):
+    if found is None and not _can_be_certified(run.evaluation):
         return replace(res, status=taken_back)
     if not run.room:
         return replace(res, status=Status.CALL_LIMIT)
     budget = run.limits.calls - run.calls
-    certificate = run.proof(lambda: certify(run.problem, res.state.best.x, float(rule.tol), budget, found))
+    try:
+        certificate = run.proof(lambda: certify(run.evaluation, res.state.best.x, float(rule.tol), budget, found))
+    except HaltedError:
+        return run.so_far(replace(res, status=run.halted_by()))
     status = Status.CERTIFIED if certificate.holds else taken_back
     bound = res.value if certificate.holds else res.bound
     told = run.so_far(replace(res, status=status, certificate=certificate, bound=bound))
@@ -96,12 +93,16 @@ def certified(
 
 def _escaped(run: Run, rule: Target, res: Result, escapes: int) -> Result:
     """The result, or a better one from beside the bounds at which variables were stuck."""
-    problem, x = run.problem, res.state.best.x
+    evaluation, x = run.evaluation, res.state.best.x
     dual = None if res.certificate is None else res.certificate.dual
-    beside = None if dual is None else escape(problem, x, dual, res.value)
+    box = evaluation.problem.box
+    try:
+        beside = None if dual is None else escape(evaluation.runner, box, x, dual, res.value)
+    except HaltedError:
+        return res
     if beside is None:
         return res
-    formed = forms_jacobian(problem, x)
+    formed = evaluation.forms
     # The v of an l1 problem that was solved to its end is to be believed: what it says could be gained is no minimum.
     stands = replace(res, status=Status.UNCERTIFIED) if formed else res
     if not escapes or not run.room:
@@ -112,8 +113,9 @@ def _escaped(run: Run, rule: Target, res: Result, escapes: int) -> Result:
     return certified(run, rule, further, escapes - 1) if lower else run.so_far(stands)
 
 
-def _can_be_certified(problem: Composite, x: Tree) -> bool:
-    return problem.penalty.has(RESIDUALS) or (problem.penalty.has(TILT) and is_small(problem, x))
+def _can_be_certified(evaluation: Evaluation) -> bool:
+    penalty = evaluation.problem.penalty
+    return penalty.has(RESIDUALS) or (penalty.has(TILT) and evaluation.small)
 
 
 def least_value(run: Run, rule: Target, res: Result) -> Result:
@@ -124,7 +126,7 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
     ends = {Status.NOISE, Status.UNCERTIFIED, Status.STALLED}
     if rule.exact or res.status not in ends or not run.room:
         return res
-    if not (run.problem.penalty.has(RESIDUALS) and forms_jacobian(run.problem, res.state.best.x)):
+    if not (run.problem.penalty.has(RESIDUALS) and run.evaluation.forms):
         return res
     least = run.through(((LeastAbsolute(), rule),), res.state.best.x)
     found = certified(run, rule, no_worse(least, res))
@@ -138,7 +140,10 @@ def finish(run: Run, rule: Target, res: Result, polish: bool, seen: Seen | None 
     if polish and res.status not in STOPPED and run.room:
         res = _polished(run, rule, res)
     at_hand = seen is not None and seen[0] is res.x
-    r, b = seen[1:] if seen is not None and at_hand else residuals_and_data(run, res)
+    try:
+        r, b = seen[1:] if seen is not None and at_hand else residuals_and_data(run, res)
+    except HaltedError:
+        return res
     res = replace(res, measurements=b.size)
     exact = corrupted(r, b)
     if res.status is not Status.NOISE and exact is not None:
@@ -153,16 +158,8 @@ def finish(run: Run, rule: Target, res: Result, polish: bool, seen: Seen | None 
 
 def residuals_and_data(run: Run, res: Result) -> tuple[np.ndarray, np.ndarray]:
     """b − A(c(x)) and b, flat."""
-    if forms_jacobian(run.given, res.x):
-        formed = Formed(run.given, trees.on_host(res.x))
-        return formed.seen(trees.on_host(res.x))[1], formed.data
-    x = joined(run.given, res.x)
-    return _whole(run.given, _residuals(run.given, x)), _whole(run.given, _data(run.given, x))
-
-
-def _whole(problem: Composite, vector: Array) -> np.ndarray:
-    """All of a vector with a number for each measurement."""
-    return gathered(problem.sensing.spread, vector)
+    point = res.state.point if res.efficient else res.state.best
+    return run.evaluation.residuals(point.x), run.evaluation.data
 
 
 def _polished(run: Run, rule: Target, res: Result) -> Result:
@@ -201,13 +198,3 @@ def _typical(b: np.ndarray) -> float:
     size = np.abs(b)
     nonzero = size[size > 0]
     return float(np.median(size) or (np.median(nonzero) if nonzero.size else 1.0)) if size.size else 1.0
-
-
-@jax.jit
-def _residuals(problem: Composite, x: Tree) -> Array:
-    return problem.penalty.residuals(problem.measure(x)).ravel()
-
-
-@jax.jit
-def _data(problem: Composite, x: Tree) -> Array:
-    return data(problem, x)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import COLUMNS, RESIDUALS
-from gnpolyak.problem.sharding import joined
+from gnpolyak.solve.driver import Run
 from gnpolyak.solve.finish import STOPPED, noise_scale, residuals_and_data
-from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.starting import larger_for
 from gnpolyak.steps.status import Status
@@ -54,7 +51,7 @@ def last_factor(run: Run, x: Tree, solve: Callable[[Tree], Result], rank: int) -
 
 def _into(run: Run, x: Tree) -> Tree:
     """A point of the problem that was given as one of that which is solved."""
-    return run.problem.sensing.into(joined(run.given, jax.tree.map(jnp.asarray, x)))
+    return run.into(x)
 
 
 def _columns(x: Tree) -> int:
@@ -104,5 +101,5 @@ def _loss(u: np.ndarray) -> np.ndarray:
 
 def _residuals(run: Run, res: Result) -> np.ndarray:
     """Those of the efficient estimate in noise, where the minimiser of the value makes as many as it can zero."""
-    x = run.convert(res.state.point.x) if res.status is Status.NOISE else res.x
-    return residuals_and_data(run, replace(res, x=x))[0]
+    point = res.state.point if res.status is Status.NOISE else res.state.best
+    return run.evaluation.residuals(point.x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,41 +11,34 @@ from typing import Any
 
 from gnpolyak.base import arrays, foreign, trees
 from gnpolyak.base.forking import require_threads
+from gnpolyak.base.hosts import Peers, peers_of
 from gnpolyak.base.interrupts import interruptible
 from gnpolyak.base.numbers import require_flag, require_whole
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles.watched import HaltedError
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.arguments import (
-    check_callback,
-    check_problem,
-    checked_calls,
-    checked_rank,
-    checked_seconds,
-    checked_start,
-    target_rule,
-)
+from gnpolyak.solve.arguments import check_callback, check_problem
 from gnpolyak.solve.checkpoint import Checkpoint
+from gnpolyak.solve.course import Course
+from gnpolyak.solve.driver import Clock, Run
+from gnpolyak.solve.evaluation import Evaluation
 from gnpolyak.solve.explaining import explained
 from gnpolyak.solve.fingerprint import fingerprint, require_alike
 from gnpolyak.solve.finish import STOPPED, certified, proves
 from gnpolyak.solve.growth import grown, last_factor
-from gnpolyak.solve.loop import Limits, Run
 from gnpolyak.solve.multistart import best_of, require_none_kept
+from gnpolyak.solve.plan import Plan, planned
 from gnpolyak.solve.progress import progress_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.resuming import Asked, course_of, taken_up, with_past
-from gnpolyak.solve.starting import goes_by_factors, start
-from gnpolyak.solve.streaming import compiling, to_the_end
-from gnpolyak.solve.together import current, together
+from gnpolyak.solve.together import Joint
 from gnpolyak.solve.ways import better, delivered, ended, solution
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
-from gnpolyak.steps.named import as_method
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
 
 
-@together
 def minimize(
     problem: Composite,
     x0: Tree = None,
@@ -117,7 +111,8 @@ def minimize(
         Most oracle calls: 1,000 for a known target, the whole schedule for restarts, and 20,000 for the level rule,
         which ends by itself.
     max_seconds : float, optional
-        Most seconds in the loop, not counting compilation. Honoured between chunks of about 0.1 s.
+        Most seconds of the whole call, start, compilation and certificate included. No evaluation or product is begun
+        that is expected to end later.
     polish : bool
         End with graduated steps, whatever the method: exact data are fitted to the limit of the arithmetic, and in
         noise the result is the efficient estimate (Tukey's weights at the noise; ``res.efficient``) rather than the
@@ -150,6 +145,7 @@ def minimize(
     InputError
         On input that cannot be solved, before anything is compiled.
     """
+    clock = Clock()
     require_threads()
     check_problem(problem)
     check_callback(callback)
@@ -160,49 +156,79 @@ def minimize(
         most = {"max_calls": max_calls, "max_seconds": max_seconds, "progress": progress}
         return best_of(problem, asked, starts, callback, **most)
     asked, past = taken_up(asked, resume)
-    joint = current()
-    peers = joint.peers
-    file = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds, peers)
-    rank, polish = checked_rank(asked.rank), require_flag("polish", asked.polish)
-    chosen = as_method(asked.method, asked.cuts)
-    settings = {"tol": asked.tol, "inner": asked.inner, "outer": asked.outer}
-    rule = target_rule(problem, asked.target, asked.lower_bound, asked.strategy, settings)
-    limits = Limits(checked_calls(max_calls, rule), checked_seconds(max_seconds))
-    course = course_of(resume, limits.calls)
-    walks = asked.x0 is None and goes_by_factors(problem)
-    grows = asked.x0 is None and rank == "auto" and not walks
-    x0 = asked.x0 if asked.x0 is not None else start(problem, rank) if past is None else past.start
-    given, x, dtype = checked_start(problem, chosen, x0, asked.bounds, walks or grows)
-    convert = arrays.to_jax if arrays.is_jax(x0) else arrays.to_numpy
-    with arrays.computing_in(dtype, compiled=False):
-        settled = {"method": chosen, "rule": rule, "rank": rank, "polish": polish}
-        require_alike(peers, x, settled | {"limits": (limits.calls, limits.seconds)})
-        if file is not None:
-            course = file.course(fingerprint(given, x, asked.x0, settled, peers), limits.calls, course)
-        solved = given.whitened() if chosen.assisted else given
-        chosen, x = chosen.suited(solved, x), solved.sensing.into(x)
-    shown = progress_bar(limits.calls, chosen.name) if progress and peers.first else nullcontext(None)
-    explaining, stopping = explained(given, x), interruptible(terminable=file is not None)
-    with arrays.computing_in(dtype, compiled=False), explaining, shown as report, stopping as interrupted:
-        observers: list[Callable[[Result], Any]] = [joint.note] if peers.count > 1 else []
-        seen = foreign.shown_like(x0, callback)
-        observers += [compiling(observer) for observer in (seen, report) if observer is not None]
-        rule = rule.suited(chosen.breadth)
-        proved = proves(solved, rule, x)
-        run = Run(solved, given, convert, limits, interrupted, observers, proves=proved, course=course, peers=peers)
-        with course.kept(run.rows):
-            res = to_the_end(run, lambda: _whole(run, chosen, rule, x, rank, walks=walks, grows=grows, polish=polish))
-        return with_past(delivered(res, chosen, x0), asked, x0, course)
+    joint = Joint(peers_of(problem))
+    with interruptible(terminable=checkpoint is not None or joint.peers.count > 1) as interrupted:
+
+        def solve() -> Result:
+            file = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds, joint.peers)
+            plan = planned(problem, asked, max_calls, max_seconds, None if past is None else past.start, clock.on)
+            course = _course(plan, asked, resume, file, joint.peers)
+            return _solved(plan, asked, course, joint, clock, interrupted, callback, progress)
+
+        return joint.result(solve)
 
 
-def _whole(
-    run: Run, method: Method, rule: Target, x: Tree, rank: Any, *, walks: bool, grows: bool, polish: bool
+def _course(plan: Plan, asked: Asked, resume: Result | None, file: Checkpoint | None, peers: Peers) -> Course:
+    """What was done before, if anything, and where it is kept."""
+    course = course_of(resume, plan.limits.calls)
+    with arrays.computing_in(plan.dtype, compiled=False):
+        limits = plan.limits.calls, plan.limits.seconds
+        require_alike(peers, plan.start, plan.settings | {"limits": limits})
+        if file is None:
+            return course
+        owner = fingerprint(plan.given, plan.start, asked.x0, plan.settings | {"runner": plan.runner}, peers)
+        return file.course(owner, plan.limits.calls, course)
+
+
+def _solved(
+    plan: Plan,
+    asked: Asked,
+    course: Course,
+    joint: Joint,
+    clock: Clock,
+    interrupted: threading.Event,
+    callback: Callable[[Result], Any] | None,
+    progress: bool,
 ) -> Result:
-    """All that is done from the start x on."""
-    res = _walked(run, method, rule, x, rank) if walks else solution(run, method, rule, x)
-    if grows:
+    """The solve that was planned."""
+    peers, limits = joint.peers, plan.limits
+
+    def halted(estimate: float) -> bool:
+        return interrupted.is_set() or clock.seconds + estimate > limits.seconds
+
+    shown = progress_bar(limits.calls, plan.method.name) if progress and peers.first else nullcontext(None)
+    with arrays.computing_in(plan.dtype, compiled=False), explained(plan.given, plan.start), shown as report:
+        observers: list[Callable[[Result], Any]] = [joint.note] if peers.count > 1 else []
+        observers += [each for each in (foreign.shown_like(plan.x0, callback), report) if each is not None]
+        evaluation = Evaluation(plan.problem, plan.start, plan.runner, halted)
+        proved = proves(evaluation, plan.rule)
+        run = Run(
+            evaluation,
+            plan.given,
+            plan.convert,
+            limits,
+            interrupted,
+            observers,
+            clock,
+            proves=proved,
+            course=course,
+            peers=peers,
+        )
+        with course.kept(run.rows):
+            try:
+                res = _whole(run, plan)
+            except HaltedError:
+                res = run.given_up()
+        return with_past(delivered(run.so_far(res), plan.method, plan.x0), asked, plan.x0, course)
+
+
+def _whole(run: Run, plan: Plan) -> Result:
+    """All that is done from the start on."""
+    method, rule, x, rank = plan.method, plan.rule, plan.start, plan.rank
+    res = _walked(run, method, rule, x, rank) if plan.walks else solution(run, method, rule, x)
+    if plan.grows:
         res = grown(run, res, lambda x: solution(run, method, rule, x))
-    return ended(run, method, rule, res, polish)
+    return ended(run, method, rule, res, plan.polish)
 
 
 def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: Any) -> Result:

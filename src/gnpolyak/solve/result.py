@@ -32,7 +32,7 @@ class History(Comparable):
     inner_iterations: np.ndarray
     """Iterations of the inner linear solver for that step."""
     seconds: np.ndarray
-    """Solve time when the point was evaluated, without compilation; spread evenly within a compiled chunk."""
+    """Time since the call when the point was evaluated; spread evenly within a chunk of steps."""
 
     @classmethod
     def of(cls, rows: Sequence[np.ndarray]) -> Self:
@@ -62,7 +62,7 @@ class Result(Comparable):
     calls: int
     """Oracle calls done: one value and one subgradient at one point each."""
     seconds: float
-    """Time in the loop, compilation not included."""
+    """What the caller waited, in all."""
     bound: float
     """What the gap is measured from: the target, or the best lower estimate of it."""
     history: History
@@ -88,6 +88,8 @@ class Result(Comparable):
     """What standard errors are computed from, where the solve ended in noise."""
     state: Any = field(default=None, repr=False, compare=False)
     """The loop's last state; in the whitened variable where the measurements were whitened."""
+    timings: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    """What the seconds went into: start, steps, certificate, compiling. Steps and certificate include compiling."""
     past: Any = field(default=None, repr=False, compare=False)
     """What ``minimize(problem, resume=res)`` goes on from."""
 
@@ -161,13 +163,17 @@ class Result(Comparable):
             "value": f"{self.value:.12g}",
             "gap": f"{max(self.value - self.bound, 0.0):.3g} above {self.bound:.12g}",
             "calls": f"{self.calls:,}" + (f" ({self.polish_calls} of them polishing)" if self.polish_calls else ""),
-            "time": f"{self.seconds:.3g} s without compilation",
+            "time": self._time(),
             "corrupted": self._corrupted(),
             "certificate": "" if self.certificate is None else str(self.certificate),
             "noise": "" if self.noise is None else self._noise(),
         }
         lines = [f"{name:<12}{text}" for name, text in rows.items() if text]
         return "\n".join([*lines, "", *textwrap.wrap(self.status.advice, 78)])
+
+    def _time(self) -> str:
+        compiling = self.timings.get("compiling", 0.0)
+        return f"{self.seconds:.3g} s" + (f", {compiling:.3g} of them compiling" if compiling > 0 else "")
 
     def _noise(self) -> str:
         estimate = "; x is the efficient estimate, not the minimiser of the value" if self.efficient else ""

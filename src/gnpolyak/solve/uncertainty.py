@@ -8,6 +8,7 @@ Variables at their bounds are held there: they have no variance of their own, an
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,16 +19,12 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.measurements import counted, laid_out
-from gnpolyak.base.sniffing import namespace
+from gnpolyak.base.krylov import conjugate_gradient
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem import streams
+from gnpolyak.oracles import Oracle, Reductions, host_oracle, oracle_for
+from gnpolyak.oracles.choice import LARGEST_DENSE_VARIABLE
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.formed import Formed
-from gnpolyak.problem.penalties.base import Rows
 from gnpolyak.problem.sharding import joined
-from gnpolyak.problem.streams import on_host
-from gnpolyak.steps.linear import LARGEST_DENSE_VARIABLE
 from gnpolyak.steps.weighted import lengths, over
 from gnpolyak.steps.weights import TUKEY
 
@@ -56,98 +53,119 @@ class Uncertainty:
             )
         dtype = arrays.working_dtype(self.x)
         with arrays.computing_in(dtype, compiled=along is not None):
-            if along is None and self.problem.sensing.spread is not None:
-                return _by_products(self.problem, joined(self.problem, self.x), self.sigma)
-            if along is None and not self.problem.streamed:
-                return _whole(self.problem, trees.on_host(self.x), self.sigma)
-            x = joined(self.problem, jax.tree.map(jnp.asarray, self.x))
-            directions = [arrays.cast(arrays.as_variable(d), dtype) for d in (() if along is None else along)]
+            spread, x = self.problem.sensing.spread is not None, joined(self.problem, self.x)
+            if along is None:
+                return _on_devices(self.problem, x, self.sigma) if spread else self._whole()
+            directions = [arrays.cast(arrays.as_variable(d), dtype) for d in along]
             if self.problem.streamed:
-                whole = _by_blocks(self.problem, x, self.sigma)
-                flat = np.array([trees.ravel(d)[0] for d in directions])
-                return whole if along is None else flat @ whole @ flat.T
-            solved = [_solved(self.problem, x, d, self.sigma) for d in directions]
+                flat = np.array([trees.ravel(trees.on_host(d), np)[0] for d in directions])
+                return flat @ self._whole() @ flat.T
+            solved = [self._solved(x, d, spread) for d in directions]
             return np.array([[float(trees.dot(d, s)) for s in solved] for d in directions])
+
+    def _whole(self) -> np.ndarray:
+        """All of the covariance, on the host, where nothing but a user's model is compiled."""
+        x = trees.on_host(self.x)
+        oracle = host_oracle(self.problem, x)
+        with np.errstate(all="ignore"):
+            if self.problem.streamed:
+                gram, scale = _gram(oracle, x, self.sigma)
+                return np.asarray(scale) * _inverse(gram)[0]
+            r, matrix, free = oracle.residuals(x)[1], oracle.matrix(x), _free(oracle, x)
+            matrix = matrix if free is None else np.where(oracle.ravel(free)[0], matrix, 0.0)
+            return covariance_of(r, matrix, self.sigma)
+
+    def _solved(self, x: Tree, direction: Tree, spread: bool) -> Tree:
+        if spread:
+            return _solved_on_devices(self.problem, x, direction, self.sigma)
+        x, direction = trees.on_host(x), trees.on_host(direction)
+        with np.errstate(all="ignore"):
+            return _solved(host_oracle(self.problem, x), x, direction, self.sigma)
 
     def standard_errors(self) -> Tree:
         """The standard deviation of each variable, in the shape of x."""
-        _, unravel = trees.ravel(trees.on_host(self.x))
+        _, unravel = trees.ravel(trees.on_host(self.x), np)
         deviations: Any = np.sqrt(np.maximum(np.diag(self.covariance()), 0.0))
         return jax.tree.map(np.array, unravel(deviations))
 
 
-def _influence(r: Array, variables: int, sigma: float) -> tuple[Array, Array]:
+def _influence(reduce: Reductions, r: Array, variables: int, sigma: float) -> tuple[Array, Array]:
     """Which data count as good, and τ²."""
-    xp = namespace(r)
-    u = xp.minimum(xp.abs(r) / (TUKEY * sigma), 1.0)
-    good = counted(r) & (u < 1)
+    xp = reduce.xp
+    u = xp.minimum(abs(r) / (TUKEY * sigma), 1.0)
+    good = reduce.counted() & (u < 1)
     psi, slope = r * (1 - u * u) ** 2, (1 - u * u) * (1 - 5 * u * u)
-    count = xp.sum(good)
-    mean = xp.sum(xp.where(good, slope, 0.0)) / count
+    count, total, squares = reduce.sums(good, xp.where(good, slope, 0.0), xp.where(good, psi, 0.0) ** 2)
     spare = xp.maximum(count - variables, 1)
-    return good, xp.sum(xp.where(good, psi, 0.0) ** 2) / spare / mean**2
+    return good, squares / spare / (total / count) ** 2
 
 
-def _free(problem: Composite, x: Tree) -> Tree | None:
+def _free(oracle: Oracle, x: Tree) -> Tree | None:
     """Which variables are not at a bound; None where there are no bounds."""
-    return None if problem.box is None else jax.tree.map(lambda at: ~at, problem.box.active(x))
+    return None if oracle.box is None else jax.tree.map(operator.invert, oracle.box.active(x))
 
 
-def _whole(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
-    """All of the covariance; on the host, where nothing but the model is compiled."""
-    formed = Formed(problem, x)
-    matrix: Any = formed.matrix(x)
-    free: Any = _free(problem, x)
-    matrix = matrix if free is None else np.where(np.asarray(trees.ravel(free)[0]), matrix, 0.0)
-    return covariance_of(formed.seen(x)[1], matrix, sigma)
+def _gram(oracle: Oracle, x: Tree, sigma: float) -> tuple[Array, Array]:
+    """JᵀAᵀAJ over the data that are no outliers, by a product for each variable, and τ²."""
+    xp = oracle.xp
+    _, r, kept = oracle.residuals(x)
+    good, scale = _influence(oracle.reduce, r, trees.size(x), sigma)
+    products, weights, free = oracle.linearise(x, kept), good.astype(r.dtype), _free(oracle, x)
+    products = products if free is None else products.over(xp, free)
+    flat, unravel = oracle.ravel(x)
+
+    def row(unit: Array) -> Array:
+        return oracle.ravel(products.product(unravel(unit), weights)[1])[0]
+
+    units = xp.eye(flat.size, dtype=flat.dtype)
+    return (jax.lax.map(row, units) if xp is jnp else np.stack([row(unit) for unit in units])), scale
 
 
-def _by_products(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
-    """All of the covariance where AJ is on several devices, and its Gram is made of a product for each variable."""
-    gram, scale = _gram(problem, x, sigma)
-    return np.asarray(scale) * _inverse(np.asarray(gram))[0]
+def _solved(oracle: Oracle, x: Tree, direction: Tree, sigma: float) -> Tree:
+    """τ² (JᵀAᵀAJ)†d, by conjugate gradients in the metric of the map."""
+    xp = oracle.xp
+    _, r, kept = oracle.residuals(x)
+    good, scale = _influence(oracle.reduce, r, trees.size(x), sigma)
+    products, weights, free = oracle.linearise(x, kept), good.astype(r.dtype), _free(oracle, x)
+    if free is not None:
+        products, direction = products.over(xp, free), trees.masked(xp, free, direction)
+    found = conjugate_gradient(
+        xp,
+        lambda z: products.product(z, weights)[1],
+        direction,
+        max_steps=min(10 * trees.size(x), 5000),
+        rtol=_TOLERANCE,
+        precondition=over(xp, free, oracle.metric(x)),
+    )
+    return trees.scale(scale, found.solution)
 
 
 @jax.jit
-def _gram(problem: Composite, x: Tree, sigma: float) -> tuple[Array, Array]:
-    """JᵀAᵀAJ over the data that are no outliers, and τ²."""
-    r = problem.penalty.residuals(problem.measure(x)).ravel()
-    with laid_out(problem.sensing.spread):
-        good, scale = _influence(r, trees.size(x), sigma)
-    products, kept, free = problem.linearised(x), good.astype(scale.dtype), _free(problem, x)
-    products = products if free is None else products.over(free)
-    flat, unravel = trees.ravel(x)
-    units = jnp.eye(flat.size, dtype=flat.dtype)
-    return jax.lax.map(lambda unit: trees.ravel(products.product(unravel(unit), kept)[1])[0], units), scale
+def _solved_on_devices(problem: Composite, x: Tree, direction: Tree, sigma: float) -> Tree:
+    return _solved(oracle_for(problem, x), x, direction, sigma)
 
 
-def _by_blocks(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
-    """All of the covariance, where AJ is never there as a whole; two passes."""
-    with on_host(problem):
-        r, rows = problem.penalty.residuals(problem.measure(x)).ravel(), problem.penalty.rows
-        good, scale = _influence(r, trees.size(x), sigma)
-        counted: Any = good.astype(r.dtype)
-        # Residuals are rows times their weights, and a square has them twice.
-        counted = counted if rows is None else rows.adjoint(rows.adjoint(counted)[_kept(rows)])
-        gram, free = streams.gram(problem, x, counted), _free(problem, x)
-    mask = np.ones(len(gram)) if free is None else np.asarray(trees.ravel(free)[0])
-    return np.asarray(scale) * _inverse(np.where(np.outer(mask, mask), gram, 0.0))[0]
+@jax.jit
+def _gram_on_devices(problem: Composite, x: Tree, sigma: float) -> tuple[Array, Array]:
+    return _gram(oracle_for(problem, x), x, sigma)
 
 
-def _kept(rows: Rows) -> Any:
-    return slice(None) if rows.kept is None else rows.kept
+def _on_devices(problem: Composite, x: Tree, sigma: float) -> np.ndarray:
+    """All of the covariance where AJ is on several devices."""
+    gram, scale = _gram_on_devices(problem, x, sigma)
+    return np.asarray(scale) * _inverse(np.asarray(gram))[0]
 
 
 def covariance_of(r: Any, matrix: Any, sigma: float) -> np.ndarray:
     """τ² (JᵀAᵀAJ)† from the residuals and AJ, over the data that are no outliers at the noise σ."""
-    good, scale = _influence(r, matrix.shape[1], sigma)
+    good, scale = _influence(Reductions(np), r, matrix.shape[1], sigma)
     kept: Any = np.where(good[:, None], matrix, 0.0)
     return np.asarray(scale) * gram_inverse(kept)[0]
 
 
 def gram_inverse(matrix: Any) -> tuple[np.ndarray, int]:
     """(MᵀM)†, by columns of length 1, and the rank of M as far as MᵀM tells it."""
-    column: Any = lengths(matrix)
+    column: Any = lengths(np, matrix)
     inverse, rank = _inverse((matrix / column).T @ (matrix / column))
     return inverse / np.outer(column, column), rank
 
@@ -160,21 +178,3 @@ def _inverse(gram: Any) -> tuple[np.ndarray, int]:
     seen = values > len(gram) * np.finfo(gram.dtype).eps * np.max(values)
     inverse = (vectors * np.where(seen, 1.0 / np.where(seen, values, 1.0), 0.0)) @ vectors.T
     return inverse / np.outer(column, column), int(np.sum(seen))
-
-
-@jax.jit
-def _solved(problem: Composite, x: Tree, direction: Tree, sigma: float) -> Tree:
-    """τ² (JᵀAᵀAJ)†d, by conjugate gradients in the metric of the map."""
-    r = problem.penalty.residuals(problem.measure(x)).ravel()
-    with laid_out(problem.sensing.spread):
-        good, scale = _influence(r, trees.size(x), sigma)
-    products, kept, free = problem.linearised(x), good.astype(scale.dtype), _free(problem, x)
-    if free is not None:
-        products, direction = products.over(free), trees.masked(free, direction)
-    solution, _ = jax.scipy.sparse.linalg.cg(
-        lambda z: products.product(z, kept)[1],
-        direction,
-        tol=_TOLERANCE,
-        M=over(free, problem.map.preconditioner(x)),
-    )
-    return trees.scale(scale, solution)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
@@ -33,5 +32,5 @@ def no_worse(res: Result, before: Result) -> Result:
     """
     if not is_lost(res.value, before.value, jax.tree.leaves(res.x)[0].dtype):
         return res
-    state = eqx.tree_at(lambda s: s.best, res.state, before.state.best)
+    state = res.state._replace(best=before.state.best)
     return replace(res, x=before.x, value=before.value, state=state)

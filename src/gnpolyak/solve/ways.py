@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from gnpolyak.base import foreign
 from gnpolyak.base.trees import Tree
+from gnpolyak.solve.driver import Run
 from gnpolyak.solve.finish import Seen, certified, finish, least_value
-from gnpolyak.solve.loop import Run
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.values import is_lower
 from gnpolyak.steps.methods import Method
@@ -16,7 +16,7 @@ from gnpolyak.steps.targets import Target
 
 def solution(run: Run, method: Method, rule: Target, x: Tree) -> Result:
     """The method's stages from x, and its other way where they ended without a success."""
-    res = certified(run, rule, run.through(method.stages(run.problem, rule, x), x))
+    res = certified(run, rule, run.through(method.stages(run.problem, rule, run.evaluation.forms), x))
     return otherwise(run, method, rule, x, res)
 
 
@@ -25,7 +25,7 @@ def otherwise(run: Run, method: Method, rule: Target, x: Tree, res: Result) -> R
     # Asked only after the quick answers: most solves end in a success.
     if res.success or not run.room:
         return res
-    fallback = method.fallback(run.problem, rule, x, res.status)
+    fallback = method.fallback(run.problem, rule, run.evaluation.forms, res.status)
     if not fallback:
         return res
     return better(run, certified(run, rule, run.through(fallback, x)), res)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gnpolyak.base.streams import is_streamed
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.sensing import BilinearSensing
-from gnpolyak.problem.streams import blocks
+from gnpolyak.starts.host import on_host
 from gnpolyak.starts.leading import leading_pair
 from gnpolyak.starts.low_rank import opened, placed, unexplained
+from gnpolyak.starts.rows import Rows
 from gnpolyak.starts.table import LARGER
 
-Pair = tuple[np.ndarray, np.ndarray]
+# Up to this many rows or columns the matrix of a moment is formed; beyond, it is known by its products.
+_LARGEST_FORMED = 200
 
 
 @LARGER.register(LowRank, BilinearSensing)
+@on_host
 def larger(problem: Any, x: Tree | None = None, *, seed: int = 0) -> Tree | None:
     """(U, V) with one factor more: the pair that explains most of b − A(UVᵀ).
 
@@ -43,44 +44,52 @@ def larger(problem: Any, x: Tree | None = None, *, seed: int = 0) -> Tree | None
     pair of numpy.ndarray or None
         In the problem's floating type; None where nothing is left to explain, or the rank is full.
     """
-    sensing = problem.sensing
-    u, v, place = opened(problem, x, (sensing.p.shape[1], sensing.q.shape[1]))
-    left = unexplained(problem, (u, v), place, first=x is None)
-    return None if left is None else placed(u, v, place, *_pair(sensing, *left, seed))
+    shape = problem.sensing.p.shape[1], problem.sensing.q.shape[1]
+    u, v, place = opened(problem, x, shape)
+    rows = Rows.of([problem.sensing.p, problem.sensing.q], u.dtype)
+    z = rows.joined(lambda p, q: np.einsum("ij,ij->i", p @ u, q @ v))
+    left = unexplained(problem, z, place < min(shape), first=x is None)
+    return None if left is None else placed(u, v, place, *_pair(rows, *left, seed))
 
 
 @dataclass(frozen=True)
 class _Moment:
     """Σ wᵢ pᵢqᵢᵀ, known by its products."""
 
-    sides: Callable[[], Iterator[Pair]]
-    """Some rows of p and q at a time, each pair once."""
-    shape: tuple[int, int]
+    rows: Rows
     w: np.ndarray
+    flipped: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        first, second = self._turned(*self.rows.stored)
+        return first.shape[1], second.shape[1]
 
     @property
     def T(self) -> _Moment:  # noqa: N802
-        return _Moment(lambda: ((q, p) for p, q in self.sides()), self.shape[::-1], self.w)
+        return _Moment(self.rows, self.w, not self.flipped)
 
     def __matmul__(self, z: np.ndarray) -> np.ndarray:
-        total, at = np.zeros((self.shape[0], *z.shape[1:])), 0
-        for p, q in self.sides():
-            images = (q @ z).T * self.w[at : at + len(q)]
-            total, at = total + p.T @ images.T, at + len(q)
-        return total
+        def some(p: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+            first, second = self._turned(p, q)
+            return first.T @ (w * (second @ z).T).T
+
+        return self.rows.summed(some, self.w)
+
+    def formed(self) -> np.ndarray:
+        """The sum as a matrix."""
+        return self.rows.summed(lambda p, q, w: p.T @ (w[:, None] * q), self.w)
+
+    def _turned(self, p: Any, q: Any) -> tuple[Any, Any]:
+        return (q, p) if self.flipped else (p, q)
 
 
-def _rows(sensing: BilinearSensing) -> Iterator[Pair]:
-    """All rows at once where they are in memory, else a block of them at a time."""
-    for part in (block.part for block in blocks(sensing)) if is_streamed(sensing) else (sensing,):
-        yield np.asarray(part.p, np.float64), np.asarray(part.q, np.float64)
-
-
-def _pair(sensing: BilinearSensing, r: np.ndarray, cut: np.ndarray, seed: int) -> Pair:
+def _pair(rows: Rows, r: np.ndarray, cut: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Two vectors of one length, (pᵢᵀu)(qᵢᵀv) ≈ rᵢ for most i."""
-    shape = sensing.p.shape[1], sensing.q.shape[1]
-    left, _, right = leading_pair(_Moment(lambda: _rows(sensing), shape, cut), seed)
-    length = _slope(np.concatenate([(p @ left) * (q @ right) for p, q in _rows(sensing)]), r)
+    moment = _Moment(rows, cut.astype(rows.dtype))
+    small = min(moment.shape) <= _LARGEST_FORMED
+    left, _, right = leading_pair(moment.formed() if small else moment, seed)
+    length = _slope(rows.joined(lambda p, q: (p @ left.astype(p.dtype)) * (q @ right.astype(q.dtype))), r)
     root = np.sqrt(abs(length))
     return np.sign(length) * root * left, root * right
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
+from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.penalties import L1, L2
-from gnpolyak.problem.sensing import CodedSensing
+from gnpolyak.problem.sensing import CodedSensing, FourierSensing
+from gnpolyak.starts.host import cores, of_parts, on_host, on_threads, wide
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power.measured import span
 from gnpolyak.starts.power.voices import redescend, weights_of_squares
@@ -28,10 +27,13 @@ _PRODUCTS = 20
 _ROUNDS = 3
 # Data that a small matrix is fitted to, for each of its numbers: enough to average their noise.
 _FOR_EACH = 256
+# Numbers in a part of the patterns that is worth a thread of its own.
+_PIECE = 2**17
 
 
 @STARTS.register(SymmetricCP, CodedSensing)
 @STARTS.register(Hermitian, CodedSensing)
+@on_host
 def coded(problem: Composite, rank: int | str = 1, *, seed: int = 0) -> np.ndarray:
     """A start X₀ near the solution, from the codes and the data alone and in the face of gross outliers.
 
@@ -56,90 +58,120 @@ def coded(problem: Composite, rank: int | str = 1, *, seed: int = 0) -> np.ndarr
     """
     require_seed(seed)
     data, dtype = _measured(problem)
-    r = _checked_rank(rank, data.sensing.d)
+    r = _checked_rank(rank, data.d)
     rng = np.random.default_rng(seed)
-    with arrays.computing_in(dtype):
-        basis, residual = data.leading(min(2 * r, data.sensing.d), rng), data.b
-        best, lowest = basis, np.inf
-        for _ in range(1 + _ROUNDS):
-            x = basis @ core.factors(data.fit(basis, residual, rng), r, rng)
-            residual, direction = data.residual(x)
-            value = float(np.sum(np.abs(residual)))
-            if value < lowest:
-                best, lowest = x, value
-            basis = span(x, direction)
-        return arrays.cast(best, dtype)
+    basis, residual = data.leading(min(2 * r, data.d), rng), data.b
+    best, lowest = basis, np.inf
+    for _ in range(1 + _ROUNDS):
+        x = basis @ core.factors(data.fit(basis, residual, rng), r, rng)
+        residual, direction = data.residual(x)
+        value = float(np.sum(np.abs(residual)))
+        if value < lowest:
+            best, lowest = x, value
+        basis = span(x, direction)
+    return arrays.cast(best, dtype)
 
 
 @dataclass(frozen=True)
 class _Coded:
     """b = A(XXᴴ) + outliers."""
 
-    map: Map
-    sensing: CodedSensing
+    codes: np.ndarray
+    """Of shape (L, *shape), in the precision that is computed in."""
+    transform: Callable[[np.ndarray], np.ndarray]
+    """That of a signal behind a code, and its adjoint, of the same but for the axis of codes."""
+    adjoint: Callable[[np.ndarray], np.ndarray]
     b: np.ndarray
+    is_complex: bool
+    """Whether the factors are."""
 
     @property
-    def field(self) -> np.dtype:
-        """The type of the factors."""
-        return np.dtype(complex if isinstance(self.map, Hermitian) else float)
+    def d(self) -> int:
+        """The size of the signal."""
+        return self.codes[0].size
 
     def leading(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """The leading eigenvectors of the weighted moment, nearly: Rayleigh–Ritz on a Krylov space."""
-        w = jnp.asarray(weights_of_squares(self.b.ravel()).reshape(self.b.shape))
-        v = rng.standard_normal(self.sensing.d).astype(self.field)
-        basis: list[np.ndarray] = []
-        images: list[np.ndarray] = []
-        for _ in range(min(_PRODUCTS, self.sensing.d)):
+        w = weights_of_squares(self.b.ravel()).reshape(self.b.shape).astype(self.codes.real.dtype)
+        isotropic = self._isotropic()
+        v = rng.standard_normal(self.d).astype(complex if self.is_complex else float)
+        basis = np.empty((self.d, 0), v.dtype)
+        images = np.empty((self.d, 0), v.dtype)
+        for _ in range(min(_PRODUCTS, self.d)):
             # Twice is enough to keep the basis orthonormal.
             for _ in range(2):
-                for each in basis:
-                    v = v - each * np.vdot(each, v)
-            basis.append(v / np.linalg.norm(v))
-            images.append(np.asarray(_moment(self.sensing, w, jnp.asarray(basis[-1])[:, None]))[:, 0])
-            v = images[-1]
-        small = np.array([[np.vdot(a, b) for b in images] for a in basis])
+                v = v - basis @ (basis.conj().T @ v)
+            v = v / np.linalg.norm(v)
+            # (1/m) Σ wᵢ (p̄ᵢpᵢᵀ − I) v, with rows that are isotropic.
+            image = isotropic * self._weighted(isotropic * v, w) / w.size - np.mean(w) * v
+            basis, images = np.column_stack([basis, v]), np.column_stack([images, image])
+            v = image
+        small = basis.conj().T @ images
         rotation = np.linalg.eigh((small + small.conj().T) / 2)[1][:, ::-1][:, :count]
-        found = np.column_stack([sum(c * v for c, v in zip(column, basis, strict=True)) for column in rotation.T])
-        return span(np.asarray(_isotropic(self.sensing, jnp.asarray(v))) * found)
+        return span(isotropic[:, None] * (basis @ rotation))
 
     def residual(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """b − A(c(x)), and the direction along which residuals of ordinary size fall."""
-        residual, direction = _residual(self.map, self.sensing, jnp.asarray(self.b), jnp.asarray(x))
-        return np.asarray(residual), np.asarray(direction)
+        residual = self.b - sum(np.abs(self._patterns(column)) ** 2 for column in x.T)
+        voice = redescend(residual).astype(self.codes.real.dtype)
+        return residual, np.column_stack([self._weighted(column, voice) for column in x.T])
 
     def fit(self, basis: np.ndarray, residual: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The small matrix T for which VTVᴴ explains the data best in the l1 sense, begun from known residuals."""
         wanted = _FOR_EACH * basis.shape[1] ** 2
         kept = rng.choice(self.b.size, min(wanted, self.b.size), replace=False)
-        columns = [np.asarray(_some(self.sensing, jnp.asarray(v)[:, None], kept)).astype(complex) for v in basis.T]
+        columns = [self._patterns(v).ravel()[kept].astype(complex) for v in basis.T]
         fitted = core.fit_hermitian(np.column_stack(columns), None, self.b.ravel()[kept], residual.ravel()[kept])
-        return fitted if np.iscomplexobj(basis) else fitted.real
+        return fitted if self.is_complex else fitted.real
+
+    def _patterns(self, v: np.ndarray) -> np.ndarray:
+        """The patterns of a signal before their moduli are taken."""
+        return np.concatenate(on_threads(lambda codes: self.transform(self._behind(v, codes)), self._pieces()))
+
+    def _weighted(self, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Σ wᵢ p̄ᵢpᵢᵀ v, for real factors what of it is real."""
+
+        def some(given: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+            codes, weights = given
+            back = self.adjoint(weights * self.transform(self._behind(v, codes)))
+            return np.sum(np.conj(codes) * back, axis=0)
+
+        pieces = self._pieces()
+        total = wide(sum(on_threads(some, list(zip(pieces, np.array_split(w, len(pieces)), strict=True))))).ravel()
+        return total if self.is_complex else total.real
+
+    def _behind(self, v: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """A signal behind codes."""
+        narrow = v.astype(of_parts(self.codes.real.dtype, is_complex=np.iscomplexobj(v)))
+        return codes * narrow.reshape(self.codes.shape[1:])
+
+    def _pieces(self) -> list[np.ndarray]:
+        """The codes in parts that are worth a thread of their own."""
+        return np.array_split(self.codes, min(cores(), len(self.codes), 1 + self.codes.size // _PIECE))
+
+    def _isotropic(self) -> np.ndarray:
+        """What makes the rows isotropic, each times these: Σ p̄ᵢpᵢᵀ is diagonal. Zero for entries no pattern sees."""
+        energy = wide(np.mean(np.abs(self.codes) ** 2, axis=0)).ravel()
+        return np.where(energy > 0, 1 / np.sqrt(np.where(energy > 0, energy, 1.0)), 0.0)
 
 
-@eqx.filter_jit
-def _moment(sensing: CodedSensing, w: Array, z: Array) -> Array:
-    """(1/m) Σ wᵢ (p̄ᵢpᵢᵀ − I) z, with rows that are isotropic."""
-    scale = _isotropic(sensing, z)
-    back = scale * sensing.adjoint(w * sensing.forward(scale * z)) / w.size
-    return (back if jnp.iscomplexobj(z) else back.real) - jnp.mean(w) * z
+def _walsh_hadamard(z: np.ndarray) -> np.ndarray:
+    """Σₐ (−1)^(a·b) z[k, a] for all b, over all axes but the first, raveled: of 2^bits numbers."""
+    found, h = z.reshape(len(z), -1), 1
+    while h < found.shape[1]:
+        halves = found.reshape(len(z), -1, 2, h)
+        found = np.concatenate([halves[:, :, :1] + halves[:, :, 1:], halves[:, :, :1] - halves[:, :, 1:]], axis=2)
+        found, h = found.reshape(len(z), -1), 2 * h
+    return found.reshape(z.shape)
 
 
-def _isotropic(sensing: CodedSensing, like: Array) -> Array:
-    """What makes the rows isotropic, each times these: Σ p̄ᵢpᵢᵀ is diagonal. Zero for entries that no pattern sees."""
-    energy = sensing.energy(like)[:, None]
-    return jnp.where(energy > 0, 1 / jnp.sqrt(jnp.where(energy > 0, energy, 1.0)), 0.0)
+def _fourier(z: np.ndarray) -> np.ndarray:
+    return np.fft.fftn(z, axes=range(1, z.ndim))
 
 
-@eqx.filter_jit
-def _residual(c: Map, sensing: CodedSensing, b: Array, x: Array) -> tuple[Array, Array]:
-    z, pullback = sensing.measure(c, x)
-    return b - z, pullback(redescend(b - z))
-
-
-@eqx.filter_jit
-def _some(sensing: CodedSensing, z: Array, kept: np.ndarray) -> Array:
-    return sensing.forward(z).ravel()[kept]
+def _fourier_adjoint(z: np.ndarray) -> np.ndarray:
+    # Not the inverse: without its factor 1/d.
+    return np.fft.ifftn(z, axes=range(1, z.ndim), norm="forward")
 
 
 def _measured(problem: Any) -> tuple[_Coded, np.dtype]:
@@ -157,7 +189,6 @@ def _measured(problem: Any) -> tuple[_Coded, np.dtype]:
             advice="pass x0, a point of your own to start from",
         )
     dtype = arrays.working_dtype(problem)
-    problem = problem.cast(dtype)
     b: np.ndarray = np.asarray(problem.penalty.b, np.float64)
     shape = problem.sensing.codes[0].shape
     problem.penalty.check(shape)
@@ -168,7 +199,11 @@ def _measured(problem: Any) -> tuple[_Coded, np.dtype]:
             missing="a signal: with most data zero, x = 0 already explains them",
             advice="check how b was filled, or pass an x0 of your own",
         )
-    return _Coded(problem.map, problem.sensing, b), dtype
+    real, *imaginary = (np.asarray(part).astype(dtype) for part in problem.sensing.codes)
+    codes = real + 1j * imaginary[0] if imaginary else real
+    fourier = isinstance(problem.sensing, FourierSensing)
+    both = (_fourier, _fourier_adjoint) if fourier else (_walsh_hadamard, _walsh_hadamard)
+    return _Coded(codes, *both, b, isinstance(problem.map, Hermitian)), dtype
 
 
 def _checked_rank(rank: Any, d: int) -> int:

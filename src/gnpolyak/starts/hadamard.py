@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
+from typing import Any
+
 import numpy as np
 
 from gnpolyak.base import arrays
@@ -12,6 +13,8 @@ from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hadamard
 from gnpolyak.problem.sensing import Identity, LinearSensing
+from gnpolyak.starts.host import of_parts, on_host
+from gnpolyak.starts.rows import Rows
 from gnpolyak.starts.table import STARTS
 
 
@@ -21,6 +24,7 @@ def squares(x: np.ndarray, size: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @STARTS.register(Hadamard, Identity)
+@on_host
 def hadamard(problem: Composite) -> Tree:
     """(u, v) whose image is the data.
 
@@ -39,6 +43,7 @@ def hadamard(problem: Composite) -> Tree:
 
 
 @STARTS.register(Hadamard, LinearSensing)
+@on_host
 def measured(problem: Composite) -> Tree:
     """(u, v) with u = v, whose image is zero, and of the size that the signal seems to have.
 
@@ -64,14 +69,25 @@ def measured(problem: Composite) -> Tree:
             advice="pass x0=(u, v), such as ones of that shape",
         )
     dtype = arrays.working_dtype(problem)
-    with arrays.computing_in(dtype):
-        sensing = problem.cast(dtype).sensing
-        b = np.asarray(problem.penalty.b, dtype)  # type: ignore[attr-defined]
-        size = float(np.median(np.abs(b)))
-        image = jnp.zeros(shape, dtype)
-        # The correlation with the data, cut so that no outlier has a say, at the scale at which it would fit them.
-        along = sensing.to_image(image, jnp.clip(jnp.asarray(b), -2 * size, 2 * size))
-        gain = float(np.median(np.abs(np.asarray(sensing.apply(along)))))
-        largest = float(jnp.max(jnp.abs(along))) * (size / gain if gain > 0 else 1.0)
+    b = np.asarray(problem.penalty.b, dtype)  # type: ignore[attr-defined]
+    size = float(np.median(np.abs(b)))
+    # The correlation with the data, cut so that no outlier has a say, at the scale at which it would fit them.
+    along, image = _correlated(problem.sensing.operator, np.clip(b, -2 * size, 2 * size))  # type: ignore[attr-defined]
+    gain = float(np.median(np.abs(image)))
+    largest = float(np.max(np.abs(along))) * (size / gain if gain > 0 else 1.0)
     u, v = squares(np.zeros(shape), 2 * largest if largest > 0 else 1.0)
     return u.astype(dtype), v.astype(dtype)
+
+
+def _correlated(operator: Any, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The real part of Aᴴv, and A times it."""
+    if hasattr(operator, "rows"):
+        rows = Rows.of([operator.rows], of_parts(v.dtype, is_complex=np.iscomplexobj(operator.rows)))
+        along = rows.summed(lambda some, of: of @ some.conj(), v.ravel()).real.astype(v.dtype)
+        return along, rows.joined(lambda some: some @ along)
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    entry, *place = map(np.asarray, (operator.entry, operator.row, operator.column))
+    matrix = csr_array((entry, tuple(place)), shape=(operator.m, int(place[1].max()) + 1))
+    along = (matrix.conj().T @ v.ravel()).real
+    return along, matrix @ along

@@ -12,13 +12,14 @@ _LARGEST_DENSE = 200
 # Products with a block, and columns in a block beyond those asked for.
 _DEPTH, _EXTRA = 10, 8
 
-Action = Callable[[np.ndarray], np.ndarray]
+Action = Callable[[np.ndarray | None], np.ndarray]
+"""The product of a symmetric or Hermitian matrix with columns, or of None the matrix itself."""
 
 
 def leading(act: Action, d: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The `count` largest eigenvalues of a symmetric or Hermitian action, falling, with their vectors."""
     if d <= _LARGEST_DENSE:
-        matrix = act(np.eye(d))
+        matrix = act(None)
         values, vectors = np.linalg.eigh((matrix + matrix.conj().T) / 2)
     else:
         values, vectors = _block_krylov(act, d, count, rng)
@@ -29,8 +30,14 @@ def leading_pair(matrix: Any, seed: int = 0) -> tuple[np.ndarray, float, np.ndar
     """The largest singular value of a matrix, dense or sparse, between its vectors on the left and on the right."""
     wide = matrix.shape[0] < matrix.shape[1]
     tall = matrix.T if wide else matrix
-    rng = np.random.default_rng(seed)
-    right = leading(lambda z: tall.T @ (tall @ z), tall.shape[1], 1, rng)[1][:, 0]
+
+    def act(z: np.ndarray | None) -> np.ndarray:
+        if z is not None:
+            return tall.T @ (tall @ z)
+        square = tall.T @ tall
+        return square if isinstance(square, np.ndarray) else square.toarray()
+
+    right = leading(act, tall.shape[1], 1, np.random.default_rng(seed))[1][:, 0]
     image = tall @ right
     value = float(np.linalg.norm(image))
     left = image / (value or 1.0)

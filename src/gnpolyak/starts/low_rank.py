@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
-from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
@@ -18,19 +13,27 @@ from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.sensing import Entries, Identity
-from gnpolyak.problem.streams import on_host
+from gnpolyak.starts.host import on_host
 from gnpolyak.starts.leading import leading_pair
 from gnpolyak.starts.table import LARGER
+
+if TYPE_CHECKING:
+    pass
 
 # Residuals beyond two standard deviations, of the normal law with their median, are cut: what is left of an outlier is
 # no larger than the signal, whatever its size was.
 _CUT = 2 * 1.4826
 # Residuals of this many units of the data's rounding are none.
 _ROUNDING = 1e3
+# Entries that are computed together, of factors that are then in the cache.
+_TOGETHER = 2**14
+# Numbers of a matrix that is formed, zeros and all (8 MB).
+_LARGEST_DENSE = 2**20
 
 
 @LARGER.register(LowRank, Entries)
 @LARGER.register(LowRank, Identity)
+@on_host
 def larger(problem: Composite, x: Tree | None = None, *, seed: int = 0) -> Tree | None:
     """(U, V) with one factor more: the leading singular pair of the residuals, cut at two standard deviations.
 
@@ -54,7 +57,7 @@ def larger(problem: Composite, x: Tree | None = None, *, seed: int = 0) -> Tree 
         In the problem's floating type; None where nothing is left to explain, or the rank is full.
     """
     u, v, place = opened(problem, x, _shape(problem))
-    left = unexplained(problem, (u, v), place, first=x is None)
+    left = unexplained(problem, _measured(problem, u, v), place < min(len(u), len(v)), first=x is None)
     if left is None:
         return None
     first, value, second = leading_pair(_matrix(problem, left[1]), seed)
@@ -71,23 +74,22 @@ def opened(problem: Composite, x: Tree | None, shape: tuple[int, int]) -> tuple[
 
 
 def unexplained(
-    problem: Composite, x: tuple[np.ndarray, np.ndarray], place: int, *, first: bool
+    problem: Composite, z: np.ndarray, has_room: bool, *, first: bool
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The residuals of x, 0 for data of weight zero, and the same cut at two standard deviations.
+    """The residuals of measurements z, 0 for data of weight zero, and the same cut at two standard deviations.
 
     None where nothing is left to explain, or the rank is full. `first` is whether there is no factor yet: then data
     without a signal are an error.
     """
-    dtype = arrays.working_dtype(problem)
-    with arrays.computing_in(dtype), on_host(problem):
-        r, b, kept = map(np.asarray, _residuals(problem.cast(dtype), jax.tree.map(jnp.asarray, x)))
-    size, datum = (float(np.median(np.abs(each[kept]))) for each in (r, b))
-    if place >= min(len(x[0]), len(x[1])) or size <= _ROUNDING * float(np.finfo(dtype).eps) * datum:
+    (r, b), counted = unweighted(problem, z)
+    size, datum = (float(np.median(np.abs(each if counted is None else each[counted]))) for each in (r, b))
+    if not has_room or size <= _ROUNDING * float(np.finfo(z.dtype).eps) * datum:
         if first:
             raise _silent(b)
         return None
     # What is ignored is unseen, and the rest stands for it.
-    return r, np.clip(r, -_CUT * size, _CUT * size) / np.mean(kept)
+    share = 1.0 if counted is None else float(np.mean(counted))
+    return r, np.clip(r, -_CUT * size, _CUT * size) / share
 
 
 def placed(u: np.ndarray, v: np.ndarray, place: int, left: np.ndarray, right: np.ndarray) -> Tree:
@@ -98,15 +100,30 @@ def placed(u: np.ndarray, v: np.ndarray, place: int, left: np.ndarray, right: np
     return u, v
 
 
-@eqx.filter_jit
-def _residuals(problem: Composite, x: Tree) -> tuple[Array, Array, Array]:
-    """b − A(c(x)) and b without their weights, each at its place, and where they count."""
-    z = problem.measure(x)
-    both, rows = [problem.penalty.residuals(each) for each in (z, jnp.zeros_like(z))], problem.penalty.rows
+def _measured(problem: Composite, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The entries of UVᵀ, all of them or those that are data."""
+    if not isinstance(problem.sensing, Entries):
+        return u @ v.T
+    rows, columns = map(np.asarray, problem.sensing.indices)
+    z = np.empty(len(rows), u.dtype)
+    for at in range(0, len(rows), _TOGETHER):
+        some = slice(at, at + _TOGETHER)
+        z[some] = np.einsum("ij,ij->i", u[rows[some]], v[columns[some]])
+    return z
+
+
+def unweighted(problem: Composite, z: np.ndarray) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """b − z and b without their weights, each at its place, and where they count; None for everywhere."""
+    penalty: Any = problem.penalty.using(np)
+    both, rows = [np.asarray(penalty.residuals(each), z.dtype) for each in (z, np.zeros_like(z))], penalty.rows
     if rows is None:
-        return both[0], both[1], jnp.ones(z.shape, bool)
-    r, b = (rows.unweighted(each).reshape(z.shape) for each in both)
-    return r, b, (rows.weights > 0).reshape(z.shape)
+        return both, None
+    weights = np.asarray(rows.weights, z.dtype)
+    counted = weights > 0
+    found = [np.zeros_like(weights) for _ in both]
+    for each, r in zip(found, both, strict=True):
+        each[counted] = (r if rows.kept is not None else r[counted]) / weights[counted]
+    return [each.reshape(z.shape) for each in found], counted.reshape(z.shape)
 
 
 def _shape(problem: Any) -> tuple[int, int]:
@@ -121,13 +138,19 @@ def _shape(problem: Any) -> tuple[int, int]:
     return shape[0], shape[1]
 
 
-def _matrix(problem: Composite, values: np.ndarray) -> np.ndarray | scipy.sparse.csr_array:
+def _matrix(problem: Composite, values: np.ndarray) -> Any:
     """The values as a matrix, with zeros for what was not seen, divided by the share that was."""
     if not isinstance(problem.sensing, Entries):
         return values
-    shape, indices = problem.sensing.shape, tuple(map(np.asarray, problem.sensing.indices))
-    share = values.size / (shape[0] * shape[1])
-    return scipy.sparse.csr_array((values / share, indices), shape=shape)
+    shape, (rows, columns) = problem.sensing.shape, map(np.asarray, problem.sensing.indices)
+    size = shape[0] * shape[1]
+    values = values * (size / values.size)
+    if size <= _LARGEST_DENSE:
+        return np.bincount(rows * np.int64(shape[1]) + columns, values, size).reshape(shape)
+    # SciPy's sparse matrices take longer to import than small problems to solve.
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    return csr_array((values, (rows, columns)), shape=shape)
 
 
 def _silent(b: np.ndarray) -> InputError:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
@@ -16,6 +13,7 @@ from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian
 from gnpolyak.problem.sensing import PauliSensing
+from gnpolyak.starts.host import on_host
 from gnpolyak.starts.power.core import matrix_factors
 from gnpolyak.starts.power.rank import steepest
 from gnpolyak.starts.power.voices import redescend
@@ -28,6 +26,7 @@ _FOR_EACH = 4
 
 
 @STARTS.register(Hermitian, PauliSensing)
+@on_host
 def tomography(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarray:
     """A state of rank r near the data, in the face of gross outliers among the expectation values.
 
@@ -61,29 +60,32 @@ def tomography(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndar
     require_seed(seed)
     data, dtype = _measured(problem)
     _check_rank(data, rank)
-    with arrays.computing_in(dtype):
-        r = _estimated(data) if isinstance(rank, str) else int(rank)
-        return arrays.cast(data.grown(r), dtype)
+    r = _estimated(data) if isinstance(rank, str) else int(rank)
+    return arrays.cast(data.grown(r), dtype)
 
 
 @LARGER.register(Hermitian, PauliSensing)
+@on_host
 def larger(problem: Composite, x: np.ndarray, *, seed: int = 0) -> np.ndarray | None:
     """The same rounds for one rank more, begun at the state XXᴴ; None where that rank is larger than the dimension."""
     data, dtype = _measured(problem)
     if x.shape[1] == data.d:
         return None
-    with arrays.computing_in(dtype):
-        return arrays.cast(data.refined(np.asarray(x, complex), x.shape[1] + 1), dtype)
+    return arrays.cast(data.refined(np.asarray(x, complex), x.shape[1] + 1), dtype)
 
 
 @dataclass(frozen=True)
 class _Measured:
-    sensing: PauliSensing
+    """Expectation values b of strings i^|x∧z| Xˣ Zᶻ, of which `PauliSensing` tells."""
+
+    qubits: int
+    x: np.ndarray
+    z: np.ndarray
     b: np.ndarray
 
     @property
     def d(self) -> int:
-        return 2**self.sensing.qubits
+        return 2**self.qubits
 
     def grown(self, rank: int) -> np.ndarray:
         """The factor of this rank, by way of all smaller ones."""
@@ -94,19 +96,50 @@ class _Measured:
 
     def refined(self, x: np.ndarray, rank: int) -> np.ndarray:
         """The factor of this rank after the rounds of `tomography` from XXᴴ."""
+        transform = _Transform(self)
         for _ in range(_ROUNDS):
             state = x @ x.conj().T
-            moved = state + self.d / len(self.b) * np.asarray(_inverted(self.sensing, jnp.asarray(state), self.b))
+            left = self.b - transform.apply(state)
+            moved = state + self.d / len(self.b) * transform.adjoint(float(np.median(np.abs(left))) * redescend(left))
             values, vectors = np.linalg.eigh((moved + moved.conj().T) / 2)
             x = matrix_factors(values[::-1][:rank], vectors[:, ::-1][:, :rank])
         return x
 
 
-@eqx.filter_jit
-def _inverted(sensing: PauliSensing, state: Array, b: Any) -> Array:
-    """Aᵀψ(b − A(M))."""
-    left = b - sensing.apply(state)
-    return sensing.to_image(state, jnp.median(jnp.abs(left)) * redescend(left))
+class _Transform:
+    """The measurements A of states, as one Walsh–Hadamard transform for each x, and their adjoint."""
+
+    def __init__(self, data: _Measured) -> None:
+        every = np.arange(data.d)
+        self.d, self.places = data.d, (data.x, data.z)
+        # Row x has the entries ρ[a, a ⊕ x], for all a.
+        self.flipped = every, every ^ every[:, None]
+        odd = np.bitwise_count(data.x & data.z)
+        # i^|x∧z|.
+        self.turn = np.array([1, 1j, -1, -1j])[odd % 4]
+        self.halves = [_hadamard(q) for q in (data.qubits // 2, data.qubits - data.qubits // 2)]
+
+    def apply(self, state: np.ndarray) -> np.ndarray:
+        return (self.turn * self._transformed(state[self.flipped])[self.places]).real
+
+    def adjoint(self, v: np.ndarray) -> np.ndarray:
+        place, size = self.places[0] * self.d + self.places[1], self.d**2
+        turned = v * self.turn.conj()
+        spread = np.bincount(place, turned.real, size) + 1j * np.bincount(place, turned.imag, size)
+        state = np.empty((self.d, self.d), complex)
+        state[self.flipped] = self._transformed(spread.reshape(self.d, self.d))
+        return state
+
+    def _transformed(self, rows: np.ndarray) -> np.ndarray:
+        """Σₐ (−1)^(z·a) rows[:, a] for all z."""
+        high, low = self.halves
+        return (high @ (rows.reshape(len(rows), len(high), len(low)) @ low)).reshape(rows.shape)
+
+
+def _hadamard(bits: int) -> np.ndarray:
+    """The matrix (−1)^(a·b) of order 2^bits."""
+    every = np.arange(2**bits)
+    return 1.0 - 2.0 * (np.bitwise_count(every & every[:, None]) % 2)
 
 
 def _estimated(data: _Measured) -> int:
@@ -131,14 +164,15 @@ def _measured(problem: Any) -> tuple[_Measured, np.dtype]:
             advice="check how b was filled, or pass an x0 of your own",
         )
     dtype = arrays.working_dtype(problem)
-    return _Measured(problem.sensing, np.asarray(b, dtype)), dtype
+    x, z = (np.asarray(each, np.int64) for each in (problem.sensing.x, problem.sensing.z))
+    return _Measured(problem.sensing.qubits, x, z, np.asarray(b, np.float64)), dtype
 
 
 def _check_rank(data: _Measured, rank: Any) -> None:
     if rank == "auto" or (is_whole(rank, 1) and rank <= data.d):
         return
     raise InputError(
-        given=f"rank={shown(rank)} for a state of {data.sensing.qubits} qubits",
+        given=f"rank={shown(rank)} for a state of {data.qubits} qubits",
         needed=f'a whole number from 1 to {data.d}, or "auto"',
         missing="a rank that a state can have",
         advice='try rank="auto"',

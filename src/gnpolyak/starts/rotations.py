@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from gnpolyak.base import arrays
-from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import RelativeRotations
 from gnpolyak.problem.sensing import Identity
+from gnpolyak.starts.host import on_host
+from gnpolyak.starts.low_rank import unweighted
 from gnpolyak.starts.table import STARTS
 
 # Rounds of weights: wrong pairs are told from good ones after a few, and more sharpen the answer little.
 _ROUNDS = 10
+# The median error of pairs that no further round can make smaller.
+_AGREED = 1e-12
 # Up to this many rows the eigenvectors come from the whole matrix, beyond from powers of it.
 _LARGEST_DENSE, _POWERS = 1500, 200
 
 
 @STARTS.register(RelativeRotations, Identity)
+@on_host
 def synchronised(problem: Composite, *, seed: int = 0) -> np.ndarray:
     """Quaternions of n rotations from the relative rotations of pairs, of which a part may be any rotation.
 
@@ -40,27 +43,28 @@ def synchronised(problem: Composite, *, seed: int = 0) -> np.ndarray:
     numpy.ndarray
         Unit quaternions, shape (n, 4).
     """
-    c, given = _parts_of(problem)
-    i, j = np.asarray(c.i), np.asarray(c.j)
-    b = given.astype(np.float64)
-    weights = np.ones(len(i))
-    with one_lapack_thread():
-        for _ in range(_ROUNDS):
-            found = _rounded(_leading(i, j, weights, b, c.n, seed))
-            error = np.linalg.norm(b - found[i] @ found[j].transpose(0, 2, 1), axis=(1, 2))
-            scale = max(float(np.median(error)), float(np.finfo(np.float64).eps))
-            weights = 1.0 / (1.0 + (error / scale) ** 2)
-        return _quaternions(found).astype(given.dtype)
-
-
-def _parts_of(problem: Composite) -> tuple[RelativeRotations, np.ndarray]:
-    c, penalty = problem.map, problem.penalty
+    c = problem.map
     assert isinstance(c, RelativeRotations)
-    shape = (c.i.size, 3, 3)
-    penalty.require(RESIDUALS, "a start from relative rotations", "pass x0")
-    penalty.check(shape)
-    with arrays.precise(True):
-        return c, np.asarray(penalty.residuals(jnp.zeros(shape)))
+    i, j = np.asarray(c.i), np.asarray(c.j)
+    b, counted = _data(problem, (len(i), 3, 3))
+    weights = counted
+    for _ in range(_ROUNDS):
+        found = _rounded(_leading(i, j, weights, b, c.n, seed))
+        error = np.linalg.norm(b - found[i] @ found[j].transpose(0, 2, 1), axis=(1, 2))
+        scale = float(np.median(error[counted > 0]))
+        # Pairs that agree to rounding have told all they know.
+        if scale <= _AGREED:
+            break
+        weights = counted / (1.0 + (error / scale) ** 2)
+    return _quaternions(found).astype(arrays.working_dtype(problem))
+
+
+def _data(problem: Composite, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The relative rotations, and 0 for pairs without weight, 1 for all others."""
+    problem.penalty.require(RESIDUALS, "a start from relative rotations", "pass x0")
+    problem.penalty.check(shape)
+    (b, _), counted = unweighted(problem, np.zeros(shape))
+    return b, np.ones(len(b)) if counted is None else counted.all(axis=(1, 2)).astype(float)
 
 
 def _leading(i: np.ndarray, j: np.ndarray, w: np.ndarray, b: np.ndarray, n: int, seed: int) -> np.ndarray:
@@ -68,9 +72,9 @@ def _leading(i: np.ndarray, j: np.ndarray, w: np.ndarray, b: np.ndarray, n: int,
     degree = np.maximum(np.bincount(i, w, n) + np.bincount(j, w, n), np.finfo(float).tiny)
     blocks = (w / np.sqrt(degree[i] * degree[j]))[:, None, None] * b
     if 3 * n <= _LARGEST_DENSE:
-        m = np.zeros((n, 3, n, 3))
-        np.add.at(m.transpose(0, 2, 1, 3), (i, j), blocks)
-        half = m.reshape(3 * n, 3 * n)
+        axis = np.arange(3)
+        rows, columns = 3 * i[:, None, None] + axis[:, None], 3 * j[:, None, None] + axis
+        half = np.bincount((3 * n * rows + columns).ravel(), blocks.ravel(), 9 * n * n).reshape(3 * n, 3 * n)
         vectors = np.linalg.eigh(half + half.T)[1][:, -3:]
     else:
         vectors = _powers(i, j, blocks, n, seed)

@@ -10,8 +10,8 @@ import numpy as np
 
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles import Oracle
 from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.formed import Formed
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.targets import Target
 
@@ -25,7 +25,7 @@ _WANTED = (
 def check_parts(problem: Any, method: Any, target: Any) -> None:
     """Raise InputError unless these are a problem, a method and a rule."""
     for given, (kind, name, advice) in zip((problem, method, target), _WANTED, strict=True):
-        if not isinstance(given, kind) and not isinstance(given, Formed):
+        if not isinstance(given, kind) and not isinstance(given, Oracle):
             raise InputError(
                 given=f"{name} of type {type(given).__name__}: {shown(given)}",
                 needed=f"a {kind.__name__}",
@@ -34,8 +34,10 @@ def check_parts(problem: Any, method: Any, target: Any) -> None:
             )
 
 
-def check_variable(problem: Composite, x: Tree) -> None:
+def check_variable(problem: Composite | Oracle, x: Tree) -> None:
     """Raise InputError unless x is made of arrays, of a precision that JAX is set to here."""
+    if isinstance(problem, Oracle):
+        return
     leaves = jax.tree.leaves(x)
     if not leaves or not all(isinstance(leaf, (jax.Array, np.ndarray)) and _is_numeric(leaf) for leaf in leaves):
         raise InputError(

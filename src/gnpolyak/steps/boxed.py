@@ -8,23 +8,23 @@ each other, so that a step that is refused and damped further ends as a projecte
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import operator
+from functools import reduce
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.sniffing import namespace, solve_triangular, while_loop
+from gnpolyak.base.namespace import solve_triangular, while_loop
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.box import Box
-from gnpolyak.problem.composite import Composite
-from gnpolyak.problem.formed import Formed
 from gnpolyak.steps.weighted import (
     Trial,
     Weighted,
     conjugate_gradient,
-    jacobian,
     lengths,
     marquardt,
     ratio,
@@ -49,27 +49,25 @@ class _Set(NamedTuple):
     going: Array
 
 
-def dense(problem: Composite | Formed, box: Box, x: Tree, system: Weighted) -> tuple[Tree, Trial, Array]:
+def dense(oracle: Oracle, box: Box, x: Tree, system: Weighted) -> tuple[Tree, Trial, Array]:
     """The primal-dual active set on the triangle of QR of √W AJ D⁻¹, with columns of length 1."""
-    matrix, unravel = jacobian(problem, x)
-    xp = namespace(matrix)
+    xp, matrix, (_, unravel) = oracle.xp, oracle.matrix(x), oracle.ravel(x)
     weighted = xp.sqrt(system.w)[:, None] * matrix
-    column, damping = lengths(weighted), marquardt(system, matrix.shape[1])
-    below, above = (trees.ravel(side)[0] * column for side in box.like(x).room(x))
+    column, damping = lengths(xp, weighted), marquardt(xp, system, matrix.shape[1])
+    below, above = (oracle.ravel(side)[0] * column for side in box.like(xp, x).room(x))
     joined = xp.concatenate([weighted / column, (xp.sqrt(system.w) * system.r)[:, None]], axis=1)
     triangle = xp.linalg.qr(joined, mode="r")
-    y = _between(triangle[:, :-1], triangle[:, -1], damping, below, above)
+    y = _between(xp, triangle[:, :-1], triangle[:, -1], damping, below, above)
     image = matrix @ (y / column)
-    bending = ratio(xp.sum(system.w * image * image), xp.sum(y * y))
-    return unravel(y / column), trial(system, image, bending, damping), xp.ones((), jnp.int32)
+    bending = ratio(xp, xp.sum(system.w * image * image), xp.sum(y * y))
+    return unravel(y / column), trial(oracle, system, image, bending, damping), xp.ones((), jnp.int32)
 
 
-def _between(matrix: Array, c: Array, damping: Array, below: Array, above: Array) -> Array:
+def _between(xp: Any, matrix: Array, c: Array, damping: Array, below: Array, above: Array) -> Array:
     """The y that minimises ‖c − matrix·y‖² + damping‖y‖² over below ≤ y ≤ above, or the best point that was met.
 
     A variable is held at the bound that its own value plus its multiplier lies beyond: a semismooth Newton step.
     """
-    xp = namespace(matrix)
 
     def slope(y: Array) -> Array:
         return matrix.T @ (c - matrix @ y) - damping * y
@@ -81,7 +79,7 @@ def _between(matrix: Array, c: Array, damping: Array, below: Array, above: Array
     def again(s: _Set) -> _Set:
         held = s.at_low | s.at_high
         fixed = xp.where(s.at_low, below, xp.where(s.at_high, above, 0.0))
-        y = fixed + _free_part(matrix, c - matrix @ fixed, damping, held)
+        y = fixed + _free_part(xp, matrix, c - matrix @ fixed, damping, held)
         inside = xp.clip(y, below, above)
         value, towards = model(inside), y + xp.where(held, slope(y), 0.0)
         low, high = towards < below, towards > above
@@ -109,16 +107,16 @@ def _between(matrix: Array, c: Array, damping: Array, below: Array, above: Array
         xp.zeros((), jnp.int32),
         xp.asarray(True),
     )
-    return while_loop(lambda s: s.going & (s.tried < _MOST_SETS), again, start).y
+    return while_loop(xp, lambda s: s.going & (s.tried < _MOST_SETS), again, start).y
 
 
-def _free_part(matrix: Array, c: Array, damping: Array, held: Array) -> Array:
+def _free_part(xp: Any, matrix: Array, c: Array, damping: Array, held: Array) -> Array:
     """The minimiser over the variables that are not held, zero for the others."""
-    n, xp = matrix.shape[1], namespace(matrix)
+    n = matrix.shape[1]
     top = xp.concatenate([xp.where(held, 0.0, matrix), c[:, None]], axis=1)
     foot = xp.sqrt(damping) * xp.eye(n, n + 1, dtype=matrix.dtype)
     triangle = xp.linalg.qr(xp.concatenate([top, foot]), mode="r")
-    return solve_triangular(triangle[:n, :n], triangle[:n, n])
+    return solve_triangular(xp, triangle[:n, :n], triangle[:n, n])
 
 
 class _Solves(NamedTuple):
@@ -135,50 +133,48 @@ class _Solves(NamedTuple):
     going: Array
 
 
-def iterative(problem: Composite, box: Box, x: Tree, system: Weighted, budget: Array) -> tuple[Tree, Trial, Array]:
+def iterative(oracle: Oracle, box: Box, x: Tree, system: Weighted, budget: Array) -> tuple[Tree, Trial, Array]:
     """Conjugate gradients on the variables that are free, and again without those that this takes out of the box."""
-    products = problem.linearised(x, system.kept)
-    below, above = box.like(x).room(x)
+    xp, products = oracle.xp, oracle.linearise(x, system.kept)
+    below, above = box.like(xp, x).room(x)
     ascent = products.pull(system.w * system.r)
 
     def solve(s: _Solves) -> _Solves:
         # The others are fitted to what those at their bounds leave.
         rest = system.r - products.push(s.fixed)
         part = Weighted(rest, system.kept, system.w, s.damping, system.apart)
-        step, found, count = conjugate_gradient(problem, x, part, _share(budget - s.products), s.free)
-        z = jax.tree.map(jnp.add, step, s.fixed)
-        inside = jax.tree.map(jnp.clip, z, below, above)
+        share = xp.minimum(budget - s.products - 1, _MOST_CALLS // _MOST_SOLVES - 1)
+        step, found, count = conjugate_gradient(oracle, x, part, share, s.free)
+        z = jax.tree.map(operator.add, step, s.fixed)
+        inside = jax.tree.map(xp.clip, z, below, above)
         left = jax.tree.map(lambda f, a, b: f & (a != b), s.free, z, inside)
         image = products.push(inside)
-        promised = trial(system, image, found.bending, found.damping)
+        promised = trial(oracle, system, image, found.bending, found.damping)
         # A promise that is none is refused by its own step: what the face promised is not to be had.
-        kept = promised._replace(predicted=jnp.maximum(promised.predicted, 0.0))
+        kept = promised._replace(predicted=xp.maximum(promised.predicted, 0.0))
         kept = trees.select(promised.predicted > 0, kept, kept._replace(predicted=found.predicted))
         better = (s.solves == 0) | (promised.predicted > s.promise)
         made = s.products + count + 1
+        out = reduce(operator.or_, [leaf.any() for leaf in jax.tree.leaves(left)])
         return _Solves(
             free=jax.tree.map(lambda f, out: f & ~out, s.free, left),
-            fixed=jax.tree.map(jnp.where, left, inside, s.fixed),
+            fixed=jax.tree.map(xp.where, left, inside, s.fixed),
             z=trees.select(better, inside, s.z),
             trial=trees.select(better, kept, s.trial),
-            promise=jnp.where(better, promised.predicted, s.promise),
+            promise=xp.where(better, promised.predicted, s.promise),
             damping=found.damping,
             products=made,
             solves=s.solves + 1,
-            going=jnp.stack([jnp.any(leaf) for leaf in jax.tree.leaves(left)]).any() & (made + 2 < budget),
+            going=out & (made + 2 < budget),
         )
 
-    zero, none = jnp.zeros((), system.r.dtype), jnp.zeros((), jnp.int32)
+    zero, none = xp.zeros((), system.r.dtype), xp.zeros((), jnp.int32)
     still = trees.scale(0.0, ascent)
     blank = Trial(zero, zero, zero, zero)
-    start = _Solves(box.free(x, ascent), still, still, blank, zero, system.damping, none, none, jnp.asarray(True))
-    end = lax.while_loop(lambda s: s.going & (s.solves < _MOST_SOLVES), solve, start)
+    start = _Solves(box.free(x, ascent), still, still, blank, zero, system.damping, none, none, xp.asarray(True))
+    end = while_loop(xp, lambda s: s.going & (s.solves < _MOST_SOLVES), solve, start)
     return end.z, end.trial, end.products
 
 
-# A step may be this many calls long in all (`gnpolyak.solve.loop`); each solve has its share of them.
+# A step may be this many calls long in all; each solve has its share of them.
 _MOST_CALLS = 120
-
-
-def _share(left: Array) -> Array:
-    return jnp.minimum(left - 1, _MOST_CALLS // _MOST_SOLVES - 1)

@@ -6,12 +6,17 @@ cut meets the level. Older cuts, which the method has already paid for, say wher
 
 from __future__ import annotations
 
+import operator
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from gnpolyak.base import small, trees
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import solve, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps import cut_kernel
@@ -22,7 +27,7 @@ _RIDGE = 1e4
 _REACH = 5.0
 
 
-class Cut(Module):
+class Cut(NamedTuple):
     """What one point says about all others: f(y) ≈ value + ⟨subgradient, y − x⟩."""
 
     x: Tree
@@ -39,7 +44,7 @@ class Cut(Module):
         return self.value + trees.dot(self.subgradient, trees.subtract(y, self.x))
 
 
-class Bundle(Module):
+class Bundle(NamedTuple):
     """The cuts of the last k evaluated points, stacked along a leading axis, the newest first."""
 
     cuts: Cut
@@ -47,40 +52,63 @@ class Bundle(Module):
     """Which of the k places hold a cut."""
 
 
-def begin(size: int, point: Point) -> Bundle:
+def begin(xp: Any, size: int, point: Point) -> Bundle:
     """A bundle of `size` places that holds one cut."""
-    cuts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (size, *leaf.shape)), Cut.at(point))
-    return Bundle(cuts, jnp.arange(size) == 0)
+    cuts = jax.tree.map(lambda leaf: xp.broadcast_to(leaf, (size, *leaf.shape)), Cut.at(point))
+    return Bundle(cuts, xp.arange(size) == 0)
 
 
-def push(bundle: Bundle, point: Point) -> Bundle:
+def push(xp: Any, bundle: Bundle, point: Point) -> Bundle:
     """The bundle with a new cut in front and the oldest dropped; unchanged by a point that is not finite."""
     cut = Cut.at(point)
-    cuts = jax.tree.map(lambda old, new: jnp.concatenate([new[None], old[:-1]]), bundle.cuts, cut)
-    pushed = Bundle(cuts, jnp.concatenate([jnp.ones(1, bool), bundle.filled[:-1]]))
+    cuts = _in_front(xp, cut, jax.tree.map(lambda old: old[:-1], bundle.cuts))
+    pushed = Bundle(cuts, xp.concatenate([xp.ones(1, bool), bundle.filled[:-1]]))
     return trees.select(trees.all_finite(cut), pushed, bundle)
 
 
-def from_here(bundle: Bundle, point: Point) -> Bundle:
+def _in_front(xp: Any, cut: Cut, others: Cut) -> Cut:
+    return jax.tree.map(lambda own, old: xp.concatenate([xp.asarray(own)[None], old]), cut, others)
+
+
+def from_here(xp: Any, bundle: Bundle, point: Point) -> Bundle:
     """The bundle with the cut of the point to step from in a new first place.
 
     That point need not be the newest, since a target rule may go back to a better one. Where its cut is in the bundle
     already, the older copy counts as an empty place.
     """
     cut = Cut.at(point)
-    cuts = jax.tree.map(lambda old, own: jnp.concatenate([own[None], old]), bundle.cuts, cut)
+    cuts = _in_front(xp, cut, bundle.cuts)
     # The point itself is compared too: sums of which some are put into an array are no longer sums to a GPU's compiler.
-    copies = jax.vmap(lambda each: trees.equal(each.x, cut.x))(cuts)
-    own = jnp.arange(len(copies)) == 0
-    return Bundle(cuts, own | (jnp.pad(bundle.filled, (1, 0)) & ~copies))
+    copies = _equal_to(cuts.x, cut.x)
+    own = xp.arange(len(copies)) == 0
+    return Bundle(cuts, own | (xp.concatenate([xp.zeros(1, bool), bundle.filled]) & ~copies))
+
+
+def _equal_to(stacked: Tree, x: Tree) -> Array:
+    """Which members of a stack are x."""
+    pairs = zip(jax.tree.leaves(stacked), jax.tree.leaves(x), strict=True)
+    return reduce(operator.and_, [(many == one).reshape(len(many), -1).all(axis=1) for many, one in pairs])
 
 
 def heights(bundle: Bundle, y: Tree) -> Array:
-    """The value of each cut at y."""
-    return jax.vmap(lambda cut: cut.height(y))(bundle.cuts)
+    """The value of each cut at y, f_j + ⟨g_j, y − x_j⟩."""
+    cuts = bundle.cuts
+    leaves = zip(jax.tree.leaves(cuts.subgradient), jax.tree.leaves(cuts.x), jax.tree.leaves(y), strict=True)
+    rises = [(g.conj() * (one - x)).real.reshape(len(g), -1).sum(axis=1) for g, x, one in leaves]
+    return cuts.value + reduce(operator.add, rises)
 
 
-def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Array, Array]:
+def _products(a: Tree, b: Tree) -> Array:
+    """The matrix ⟨a_i, b_j⟩ of two stacks."""
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    return reduce(operator.add, [(_rows(u.conj()) @ _rows(v).T).real for u, v in pairs])
+
+
+def _rows(stacked: Array) -> Array:
+    return stacked.reshape(len(stacked), -1)
+
+
+def displacement(xp: Any, bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Array, Array]:
     """The step −Σ λ_j s_j from the bundle's first point to the nearest where every cut is at most f − gap, s_j = G†g_j.
 
     λ ≥ 0 minimises ½ λᵀMλ − ⟨e, λ⟩ with M_ij = ⟨g_i, s_j⟩ and e_j the height of cut j above the level at x. Where c is
@@ -97,15 +125,15 @@ def displacement(bundle: Bundle, directions: Tree, gap: Array) -> tuple[Tree, Ar
         Whether the cuts have a common point in reach; if not, the first alone is to be used.
     """
     point = jax.tree.map(lambda leaf: leaf[0], bundle.cuts)
-    g = bundle.cuts.subgradient
-    matrix = jax.vmap(lambda a: jax.vmap(lambda b: trees.dot(a, b))(directions))(g)
+    matrix = _products(bundle.cuts.subgradient, directions)
     height = heights(bundle, point.x)
-    multipliers, sound = _multipliers(matrix, height, bundle.filled, point.value, gap)
-    step = jax.tree.map(lambda s: jnp.tensordot(multipliers, s, axes=1), directions)
-    return step, jnp.sum(multipliers), sound
+    solve = _multipliers if xp is jnp else partial(multipliers, np)
+    weights, sound = solve(matrix, height, bundle.filled, point.value, gap)
+    step = jax.tree.map(lambda s: (weights @ _rows(s)).reshape(s.shape[1:]), directions)
+    return step, weights.sum(), sound
 
 
-def multipliers(matrix: Array, height: Array, filled: Array, value: Array, gap: Array) -> tuple[Array, Array]:
+def multipliers(xp: Any, matrix: Array, height: Array, filled: Array, value: Array, gap: Array) -> tuple[Array, Array]:
     """The λ of `displacement`, and whether the cuts have a common point in reach.
 
     Parameters
@@ -119,24 +147,25 @@ def multipliers(matrix: Array, height: Array, filled: Array, value: Array, gap: 
     value, gap : Array
         The value at that point, and how far below it the level is.
     """
-    size = jnp.sqrt(jnp.maximum(jnp.sum(jnp.where(_unit(matrix) > 0, matrix, 0.0), axis=1), 0.0))
+    size = xp.sqrt(xp.maximum(_diagonal(xp, matrix), 0.0))
     usable = filled & (height <= value + gap) & (size > 0)
-    size = jnp.where(usable, size, 1.0)
+    size = xp.where(usable, size, 1.0)
     cosines = matrix / size[:, None] / size[None, :]
-    excess = jnp.where(usable, (jnp.minimum(height, value) - value + gap) / size, 0.0)
-    weights = nonnegative_minimizer(cosines, excess, usable)
-    length = jnp.sqrt(jnp.maximum(jnp.sum(weights * (cosines @ weights)), 0.0))
-    left = jnp.max(jnp.where(usable, excess - cosines @ weights, 0.0))
-    furthest = jnp.max(excess)
+    excess = xp.where(usable, (xp.minimum(height, value) - value + gap) / size, 0.0)
+    weights = nonnegative_minimizer(xp, cosines, excess, usable)
+    met = cosines @ weights
+    length = xp.sqrt(xp.maximum((weights * met).sum(), 0.0))
+    left = xp.where(usable, excess - met, 0.0).max()
+    furthest = excess.max()
     sound = (
         (length <= _REACH * furthest)
         & (left <= float(jnp.finfo(left.dtype).eps) ** 0.4 * furthest)
-        & (jnp.sum(jnp.where(jnp.isfinite(weights), 0, 1)) == 0)
+        & (xp.where(xp.isfinite(weights), 0, 1).sum() == 0)
     )
     return weights / size, sound
 
 
-def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
+def nonnegative_minimizer(xp: Any, matrix: Array, linear: Array, usable: Array) -> Array:
     """The λ ≥ 0 that minimises ½ λᵀMλ − ⟨e, λ⟩ over the usable entries, by an active-set method.
 
     M is positive semidefinite with a unit diagonal. Each round either solves on the current support and admits the
@@ -144,45 +173,62 @@ def nonnegative_minimizer(matrix: Array, linear: Array, usable: Array) -> Array:
     need a few rounds, and the cap is only there for cycles of rounding.
     """
     size = linear.shape[0]
-    places = lax.iota(jnp.int32, size)
+    places = _places(xp, size)
     ridge = _RIDGE * float(jnp.finfo(matrix.dtype).eps)
-    unit = _unit(matrix)
+    unit = _unit(xp, matrix)
     ridged = matrix + ridge * unit
-    threshold = ridge * jnp.max(jnp.abs(linear))
+    threshold = ridge * abs(linear).max()
 
-    def unfinished(state: tuple[Array, Array, Array, Array]) -> Array:
-        _, _, rounds, done = state
-        return ~done & (rounds < 6 * size)
+    def unfinished(state: _Support) -> Array:
+        return ~state.done & (state.rounds < 6 * size)
 
-    def improve(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        weights, support, rounds, _ = state
+    def improve(state: _Support) -> _Support:
+        weights, support = state.weights, state.support
         both = support[:, None] & support[None, :]
-        solved = jnp.linalg.solve(jnp.where(both, ridged, unit), jnp.where(support, linear, 0.0))
+        solved = solve(xp, xp.where(both, ridged, unit), xp.where(support, linear, 0.0))
         negative = support & (solved <= 0)
-        ratio = jnp.where(negative, weights / jnp.where(negative, weights - solved, 1.0), jnp.inf)
-        backed = weights + jnp.minimum(jnp.min(ratio), 1.0) * (solved - weights)
-        kept = support & ~(negative & (ratio <= jnp.min(ratio)))
-        violation = jnp.where(usable & ~support, linear - ridged @ solved, -jnp.inf)
-        worst = jnp.max(violation)
+        ratio = xp.where(negative, weights / xp.where(negative, weights - solved, 1.0), xp.inf)
+        backed = weights + xp.minimum(ratio.min(), 1.0) * (solved - weights)
+        kept = support & ~(negative & (ratio <= ratio.min()))
+        violation = xp.where(usable & ~support, linear - ridged @ solved, -xp.inf)
+        worst = violation.max()
         admits = worst > threshold
-        first = jnp.min(jnp.where(violation >= worst, places, size))
+        first = xp.where(violation >= worst, places, size).min()
         grown = support | (admits & (places == first))
-        stuck = jnp.sum(jnp.where(negative, 1, 0)) > 0
-        return (
-            jnp.where(stuck, jnp.where(kept, backed, 0.0), solved),
-            jnp.where(stuck, kept, grown),
-            rounds + 1,
+        stuck = xp.where(negative, 1, 0).sum() > 0
+        return _Support(
+            xp.where(stuck, xp.where(kept, backed, 0.0), solved),
+            xp.where(stuck, kept, grown),
+            state.rounds + 1,
             ~stuck & ~admits,
         )
 
     start = usable & (places == 0)
-    none = jnp.sum(jnp.where(start, 0, 0)).astype(jnp.int32)
-    weights, *_ = lax.while_loop(unfinished, improve, (0 * linear, start, none, none > 0))
-    return jnp.maximum(weights, 0.0)
+    none = xp.where(start, 0, 0).sum().astype(np.int32)
+    return xp.maximum(while_loop(xp, unfinished, improve, _Support(0 * linear, start, none, none > 0)).weights, 0.0)
 
 
-def _unit(matrix: Array) -> Array:
-    """The unit matrix of the same size."""
+class _Support(NamedTuple):
+    """The weights, which of them may be positive, and how often that was revised."""
+
+    weights: Array
+    support: Array
+    rounds: Array
+    done: Array
+
+
+def _places(xp: Any, size: int) -> Array:
+    return lax.iota(jnp.int32, size) if xp is jnp else np.arange(size)
+
+
+def _diagonal(xp: Any, matrix: Array) -> Array:
+    return jnp.sum(jnp.where(_unit(jnp, matrix) > 0, matrix, 0.0), axis=1) if xp is jnp else np.diagonal(matrix)
+
+
+def _unit(xp: Any, matrix: Array) -> Array:
+    """The unit matrix of the same size; for JAX in a form that kernels of a GPU can have too."""
+    if xp is np:
+        return np.eye(len(matrix), dtype=matrix.dtype)
     rows, columns = (lax.broadcasted_iota(jnp.int32, matrix.shape, axis) for axis in (0, 1))
     return jnp.where(rows == columns, 1.0, 0.0).astype(matrix.dtype)
 
@@ -193,4 +239,4 @@ def in_a_kernel(*parts: Array, interpret: bool = False) -> tuple[Array, Array]:
     return cut_kernel.in_a_kernel(*parts, ridge=ridge, reach=_REACH, interpret=interpret)
 
 
-_multipliers = small.by_platform(in_a_kernel, multipliers)
+_multipliers = small.by_platform(in_a_kernel, partial(multipliers, jnp))

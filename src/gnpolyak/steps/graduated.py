@@ -16,9 +16,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.measurements import counted, number, totals
-from gnpolyak.base.sniffing import cond, namespace
+from gnpolyak.base.namespace import cond
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles.base import Oracle
+from gnpolyak.oracles.reductions import Reductions
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps import boxed
@@ -29,13 +30,11 @@ from gnpolyak.steps.weighted import (
     Trial,
     Weighted,
     conjugate_gradient,
-    data,
     dense,
-    forms_jacobian,
     ratio,
     residuals_at,
 )
-from gnpolyak.steps.weights import MAD, ROUNDING, TUKEY, Width, median, median_above, typical
+from gnpolyak.steps.weights import MAD, ROUNDING, TUKEY, Width
 
 # A level is near enough when a step moves the residuals by less than δ/4: the weights then still hold at δ/2.
 _CLOSE = 0.25
@@ -84,6 +83,7 @@ class Graduated(Method):
     the size of outliers is immaterial. It needs no optimal value, level or bound.
     """
 
+    over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "graduated"
     least_calls: ClassVar[int] = 2
     leads: ClassVar[bool] = True
@@ -92,15 +92,16 @@ class Graduated(Method):
     def check(self, problem: Composite, x: Tree) -> None:
         problem.penalty.require(RESIDUALS, "the method 'graduated'", "use method='gnp', which takes any penalty")
 
-    def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Seen]:
-        return residuals_at(problem, x)
+    def evaluate(self, oracle: Oracle, x: Tree) -> tuple[Point, Seen]:
+        return residuals_at(oracle, x)
 
-    def init(self, problem: Composite, start: Point, seen: Seen) -> Graduation:
-        xp = namespace(seen.r)
-        rounding = _rounding(problem, start.x)
-        size, dtype = xp.abs(seen.r), seen.r.dtype
+    def init(self, oracle: Oracle, start: Point, seen: Seen) -> Graduation:
+        xp, reduce = oracle.xp, oracle.reduce
+        # The finest that a residual can be: some units of a typical datum's rounding.
+        rounding = 8 * jnp.finfo(seen.r.dtype).eps * reduce.typical(oracle.data)
+        size, dtype = abs(seen.r), seen.r.dtype
         # With more than half of the data fitted already, the scale is that of the others.
-        scale = MAD * median_above(xp.where(xp.isfinite(size), size, 0.0), rounding)
+        scale = MAD * reduce.median_above(xp.where(xp.isfinite(size), size, 0.0), rounding)
         no, unknown = xp.asarray(False), xp.asarray(-1.0, dtype)
         status = xp.where(scale > 0, Status.RUNNING, Status.UNCERTIFIED)
         blank = Trial(*(xp.zeros((), dtype) for _ in range(4)))
@@ -108,11 +109,11 @@ class Graduated(Method):
         size, none = xp.asarray(xp.inf, dtype), xp.zeros((), jnp.int32)
         return Graduation(seen, width, unknown, no, no, size, rounding, none, xp.asarray(status, jnp.int32), blank)
 
-    def propose(self, problem: Composite, point: Point, memory: Graduation, outlook: Outlook) -> Proposal:
-        xp = namespace(memory.seen.r)
-        w = memory.width.weights(memory.seen.r)
+    def propose(self, oracle: Oracle, point: Point, memory: Graduation, outlook: Outlook) -> Proposal:
+        xp = oracle.xp
+        w = memory.width.weights(oracle.reduce, memory.seen.r)
         system = Weighted(memory.seen.r, memory.seen.kept, w, memory.damping, memory.apart)
-        z, trial, products = _solved(problem, point.x, system, outlook.budget - 1)
+        z, trial, products = _solved(oracle, point.x, system, outlook.budget - 1)
         return Proposal(
             x=trees.add_scaled(point.x, 1.0, z),
             memory=memory._replace(trial=trial),
@@ -124,43 +125,37 @@ class Graduated(Method):
         )
 
     def follow(
-        self, problem: Composite, memory: Graduation, before: Point, point: Point, seen: Seen
+        self, oracle: Oracle, memory: Graduation, before: Point, point: Point, seen: Seen
     ) -> tuple[Graduation, Point]:
-        judged, accepted = _judged(memory, seen, trees.size(point.x))
+        judged, accepted = _judged(oracle.reduce, memory, seen, trees.size(point.x))
         return judged, trees.select(accepted, point, before)
 
     def verdict(self, memory: Graduation) -> Array:
         return memory.status
 
 
-def _solved(problem: Composite, x: Tree, system: Weighted, budget: Array) -> tuple[Tree, Trial, Array]:
+def _solved(oracle: Oracle, x: Tree, system: Weighted, budget: Array) -> tuple[Tree, Trial, Array]:
     """The step of a weighted system, what it promises, and the products it took."""
-    box, formed = problem.box, forms_jacobian(problem, x)
+    box = oracle.box
     if box is not None:
-        return boxed.dense(problem, box, x, system) if formed else boxed.iterative(problem, box, x, system, budget)
-    return dense(problem, x, system) if formed else conjugate_gradient(problem, x, system, budget)
+        return boxed.dense(oracle, box, x, system) if oracle.forms else boxed.iterative(oracle, box, x, system, budget)
+    return dense(oracle, x, system) if oracle.forms else conjugate_gradient(oracle, x, system, budget)
 
 
-def _rounding(problem: Composite, x: Tree) -> Array:
-    """The finest that a residual can be: some units of a typical datum's rounding."""
-    b = data(problem, x)
-    return 8 * jnp.finfo(b.dtype).eps * typical(b)
-
-
-def _judged(memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation, Array]:
+def _judged(reduce: Reductions, memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation, Array]:
     """The memory after a trial, and whether the trial was accepted."""
-    trial, eps, xp = memory.trial, float(jnp.finfo(seen.r.dtype).eps), namespace(seen.r)
-    actual, before = memory.width.fall(memory.seen.r, seen.r)
-    finite = xp.all(xp.isfinite(seen.r)) & xp.isfinite(trial.predicted)
+    trial, eps, xp = memory.trial, float(jnp.finfo(seen.r.dtype).eps), reduce.xp
+    actual, before = memory.width.fall(reduce, memory.seen.r, seen.r)
+    finite = trees.all_finite(seen.r) & xp.isfinite(trial.predicted)
     accepted = finite & (actual > 0)
     # The model itself promises no more than rounding.
     spent = finite & (trial.predicted <= 8 * eps * before)
-    gain = ratio(actual, trial.predicted)
+    gain = ratio(xp, actual, trial.predicted)
     eased = trial.damping * xp.maximum(0.1, 1 - (2 * xp.minimum(gain, 1.0) - 1) ** 3)
     # A refused step is halved along itself.
     raised = xp.maximum(4 * trial.damping, trial.bending)
     delta = memory.width.delta
-    share = min(1.0, (variables / number(seen.r)) ** 0.5)
+    share = min(1.0, (variables / reduce.count(seen.r)) ** 0.5)
     # A step that is short because it was damped or refused proves nothing.
     free = accepted & (trial.damping <= _TENTH * trial.bending)
     tight = finite & ((free & (trial.moved <= _TENTH * share * delta)) | (trial.moved <= eps**0.5 * delta) | spent)
@@ -173,31 +168,34 @@ def _judged(memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation,
         seen=trees.select(accepted, seen, memory.seen),
         damping=xp.where(accepted, eased, raised),
         stay=memory.stay + 1,
-        status=ended.astype(jnp.int32),
+        status=xp.asarray(ended, jnp.int32),
     )
     held = ~accepted & (trial.damping > trial.bending) & ~spent
     explained = xp.where(free, trial.moved, xp.inf)
     judged = cond(
+        xp,
         close & ~exhausted,
-        lambda: _levelled(moved, variables, tight=tight, held=held, explained=explained),
+        lambda: _levelled(reduce, moved, variables, tight=tight, held=held, explained=explained),
         lambda: moved,
     )
     return judged, accepted
 
 
-def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, explained: Array) -> Graduation:
+def _levelled(
+    reduce: Reductions, memory: Graduation, variables: int, *, tight: Array, held: Array, explained: Array
+) -> Graduation:
     """The memory at the end of a level: the next width, or the end of the solve."""
-    xp = namespace(memory.seen.r)
-    a, width, rounding = xp.abs(memory.seen.r), memory.width, memory.rounding
+    xp = reduce.xp
+    a, width, rounding = abs(memory.seen.r), memory.width, memory.rounding
     delta = width.delta
-    w = width.weights(memory.seen.r)
-    here, count = counted(a), number(a)
-    squares, weight = totals(w * xp.where(w > 0, a, 0.0) ** 2, w)
-    size = xp.sqrt(ratio(squares, weight))
+    w = width.weights(reduce, memory.seen.r)
+    here, count = reduce.counted(), reduce.count(a)
+    squares, weight = reduce.sums(w * xp.where(w > 0, a, 0.0) ** 2, w)
+    size = xp.sqrt(ratio(xp, squares, weight))
     inside = here & (a <= TUKEY * delta)
-    core, good = totals(here & (a <= delta), inside)
+    core, good = reduce.sums(here & (a <= delta), inside)
     top = xp.max(xp.where(inside, a, 0.0))
-    scale = MAD * median(a)
+    scale = MAD * reduce.median(a)
     bulk = scale <= delta
     # Nothing between δ/2 and 4.685 δ: good and bad are apart, and δ may follow the good.
     gap = (top <= delta / 2) & (2 * good > count)
@@ -212,7 +210,7 @@ def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, 
     freedom = (1 - min(variables / count, 0.5)) ** -0.5
     recovered = memory.noisy & tight & (scale <= delta / (2 * _HOLD * freedom))
     finished = memory.noisy & tight & ~recovered
-    sigma = _HOLD * freedom * MAD * median(a, a <= TUKEY * scale)
+    sigma = _HOLD * freedom * MAD * reduce.median(a, a <= TUKEY * scale)
     graduated = xp.where(gap, top, xp.where(bulk, delta / 2, xp.where(noise, sigma, delta)))
     held_at = xp.where(recovered, delta / 2, delta)
     ended = xp.where(held, Status.STALLED, Status.NOISE)
@@ -229,6 +227,6 @@ def _levelled(memory: Graduation, variables: int, *, tight: Array, held: Array, 
         size=size,
         rounding=rounding,
         stay=xp.zeros((), jnp.int32),
-        status=status.astype(jnp.int32),
+        status=xp.asarray(status, jnp.int32),
         trial=memory.trial,
     )

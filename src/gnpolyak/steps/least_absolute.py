@@ -9,21 +9,21 @@ where the proximal term is there only while steps are refused. For AJ that is fo
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.sniffing import cholesky_solver, namespace, svd, while_loop
+from gnpolyak.base.namespace import cho_solver, svd, while_loop
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles.base import Oracle
+from gnpolyak.oracles.reductions import Reductions
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite, Point
-from gnpolyak.problem.formed import Formed
 from gnpolyak.steps.methods import Method, Outlook, Proposal
 from gnpolyak.steps.status import Status
-from gnpolyak.steps.weighted import jacobian, lengths, ratio, residuals_at
-from gnpolyak.steps.weights import median
+from gnpolyak.steps.weighted import lengths, ratio, residuals_at
 
 # The relative gap to which an l1 problem is solved, and the steps that may take; a dozen are usual.
 _GAP, _MOST_STEPS = 1e-10, 60
@@ -51,6 +51,7 @@ Within = tuple[Array, Array]
 
 
 def least_absolute(
+    xp: Any,
     matrix: Array,
     r: Array,
     prox: Array | float = 0.0,
@@ -65,16 +66,16 @@ def least_absolute(
     Columns are turned orthonormal first, so that the condition of the matrix does not enter the iteration. Directions
     that the matrix does not see stay where they are.
     """
-    xp, eps, data = namespace(matrix, r), float(jnp.finfo(r.dtype).eps), r.size
-    column = lengths(matrix)
-    unit = median(xp.abs(r), r != 0)
+    eps, data = float(jnp.finfo(r.dtype).eps), r.size
+    column = lengths(xp, matrix)
+    unit = Reductions(xp).median(abs(r), r != 0)
     unit = xp.where(unit > 0, unit, 1.0)
     tilts = None if tilt is None else xp.full(r.shape, tilt, r.dtype)
     if within is not None:
-        matrix, r, tilts = _with_bounds(matrix, r, tilts, within)
+        matrix, r, tilts = _with_bounds(xp, matrix, r, tilts, within)
     q, triangle = xp.linalg.qr(matrix / column)
     # Without pivots a dependent column leaves a direction in q that is none of the matrix; those of R are all of it.
-    left, values, right = svd(triangle)
+    left, values, right = svd(xp, triangle)
     seen = values > len(values) * eps * values[0]
     q = q @ xp.where(seen, left, 0.0)
     back = right.T * xp.where(seen, 1 / xp.where(seen, values, 1.0), 0.0)
@@ -95,34 +96,33 @@ def least_absolute(
     )
 
     def iterate(s: _Interior) -> _Interior:
-        moved = _newton(q, c, kernel, pull, s)
+        moved = _newton(xp, q, c, kernel, pull, s)
         gap = moved.p @ (1 - moved.v) + moved.o @ (1 + moved.v)
         left = (gap > _GAP * xp.sum(xp.abs((c - q @ moved.z)[:data]))) & (gap > 8 * r.size * eps)
         return moved._replace(going=moved.going & left)
 
-    end = while_loop(lambda s: s.going & (s.steps < _MOST_STEPS), iterate, first)
+    end = while_loop(xp, lambda s: s.going & (s.steps < _MOST_STEPS), iterate, first)
     z = (back @ end.z) * unit / column
     if within is not None and tilts is not None:
         slack, multiplier = (row[data:].reshape(2, -1) for row in (xp.abs(c - q @ end.z), xp.abs(end.v + tilts)))
         # A bound of a variable that the matrix does not see has a row of zeros, and no say.
         bound = xp.any(matrix[data:] != 0, axis=1).reshape(2, -1)
-        z = _on_its_bounds(z, within, bound & (slack <= 100 * eps**0.5 * multiplier))
+        z = _on_its_bounds(xp, z, within, bound & (slack <= 100 * eps**0.5 * multiplier))
     return z, end.v[:data]
 
 
-def _on_its_bounds(z: Array, within: Within, there: Array) -> Array:
+def _on_its_bounds(xp: Any, z: Array, within: Within, there: Array) -> Array:
     """z with the variables at their bounds that are there but for the end of the iteration, and none outside."""
-    xp, (low, high) = namespace(z), within
+    low, high = within
     return xp.where(there[0], low, xp.where(there[1], high, xp.clip(z, low, high)))
 
 
-def _with_bounds(matrix: Array, r: Array, tilts: Array | None, within: Within) -> tuple[Array, Array, Array]:
+def _with_bounds(xp: Any, matrix: Array, r: Array, tilts: Array | None, within: Within) -> tuple[Array, Array, Array]:
     """The problem with a row for each bound, which costs 2kⱼ times what z is outside by, and nothing inside.
 
     |ρ| + ρ with ρ = k(low − z), and |ρ| − ρ with ρ = k(high − z). No multiplier is larger than ‖AJeⱼ‖₁ times the
     steepest penalty, which is less than 2: with that norm for kⱼ the penalty is exact, and nothing is left to choose.
     """
-    xp = namespace(matrix)
     k = xp.sum(xp.abs(matrix), axis=0)
     sides = [xp.isfinite(side) for side in within]
     rows = [xp.diag(xp.where(there, k, 0.0)) for there in sides]
@@ -132,24 +132,24 @@ def _with_bounds(matrix: Array, r: Array, tilts: Array | None, within: Within) -
     return xp.concatenate([matrix, *rows]), xp.concatenate([r, *ends]), xp.concatenate([first, *signs])
 
 
-def reach(problem: Composite | Formed, x: Tree) -> Within | None:
+def reach(oracle: Oracle, x: Tree) -> Within | None:
     """The steps to the bounds of x, flat; None where there are none."""
-    if problem.box is None:
+    if oracle.box is None:
         return None
-    below, above = problem.box.like(x).room(x)
-    return trees.ravel(below)[0], trees.ravel(above)[0]
+    below, above = oracle.box.like(oracle.xp, x).room(x)
+    return oracle.ravel(below)[0], oracle.ravel(above)[0]
 
 
-def _newton(q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) -> _Interior:
+def _newton(xp: Any, q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) -> _Interior:
     """A predictor and a corrector step (Mehrotra) towards p(1 − v) = o(1 + v) = 0, with Qᵀv = −pull."""
     z, v, p, o = state.z, state.v, state.p, state.o
-    xp, n, eps = namespace(c), len(z), float(jnp.finfo(c.dtype).eps)
+    n, eps = len(z), float(jnp.finfo(c.dtype).eps)
     s, u = 1 - v, 1 + v
     d = 1 / (p / s + o / u)
     system = (q.T * d) @ q + kernel
     scale = xp.sqrt(xp.diag(system))
     scale = xp.where(scale > 0, scale, 1.0)
-    solve = cholesky_solver(system / xp.outer(scale, scale) + 4 * n * eps * xp.eye(n, dtype=c.dtype))
+    solve = cho_solver(xp, system / xp.outer(scale, scale) + 4 * n * eps * xp.eye(n, dtype=c.dtype))
     infeasible, primal = q.T @ v + pull - kernel @ z, c - q @ z - p + o
 
     def direction(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
@@ -159,11 +159,14 @@ def _newton(q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) ->
         return dz, dv, (first + p * dv) / s, (second - o * dv) / u
 
     def longest(dv: Array, dp: Array, do: Array) -> tuple[Array, Array]:
-        dual, first = xp.minimum(_longest(s, -dv), _longest(u, dv)), xp.minimum(_longest(p, dp), _longest(o, do))
+        dual, primal = (
+            xp.minimum(_longest(xp, *first), _longest(xp, *second))
+            for first, second in (((s, -dv), (u, dv)), ((p, dp), (o, do)))
+        )
         # A quadratic term ties z and v to each other.
-        both = xp.minimum(dual, first)
+        both = xp.minimum(dual, primal)
         tied = xp.any(kernel != 0)
-        return xp.where(tied, both, dual), xp.where(tied, both, first)
+        return xp.where(tied, both, dual), xp.where(tied, both, primal)
 
     mu = (p @ s + o @ u) / (2 * c.size)
     _, dv, dp, do = direction(-p * s, -o * u)
@@ -177,17 +180,15 @@ def _newton(q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) ->
     return trees.select(fine, moved, state._replace(going=xp.asarray(False)))
 
 
-def _longest(x: Array, dx: Array) -> Array:
+def _longest(xp: Any, x: Array, dx: Array) -> Array:
     """The length at which x + t·dx is nearly zero, at most 1."""
-    xp = namespace(x, dx)
     return xp.minimum(1.0, _SHORT * xp.min(xp.where(dx < 0, -x / xp.where(dx < 0, dx, -1.0), xp.inf)))
 
 
 def _fall(r: Array, s: Array, tilt: Array | None) -> Array:
     """By how much the penalty of the residuals s is less than that of r."""
-    xp = namespace(r, s)
-    sizes = xp.sum(xp.abs(r) - xp.abs(s))
-    return sizes if tilt is None else sizes + tilt * xp.sum(r - s)
+    sizes = (abs(r) - abs(s)).sum()
+    return sizes if tilt is None else sizes + tilt * (r - s).sum()
 
 
 class _Descent(NamedTuple):
@@ -204,6 +205,7 @@ class _Descent(NamedTuple):
 class LeastAbsolute(Method):
     """l1 Gauss–Newton: each linearised l1 problem solved to its dual gap, for problems whose Jacobian is formed."""
 
+    over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "least-absolute"
     least_calls: ClassVar[int] = 2
     leads: ClassVar[bool] = True
@@ -214,21 +216,20 @@ class LeastAbsolute(Method):
                 RESIDUALS, "the method 'least-absolute'", "use method='gnp', which takes any penalty"
             )
 
-    def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Array]:
-        point, seen = residuals_at(problem, x)
+    def evaluate(self, oracle: Oracle, x: Tree) -> tuple[Point, Array]:
+        point, seen = residuals_at(oracle, x)
         return point, seen.r
 
-    def init(self, problem: Composite, start: Point, seen: Array) -> _Descent:
-        xp = namespace(seen)
+    def init(self, oracle: Oracle, start: Point, seen: Array) -> _Descent:
+        xp = self.xp
         zero = xp.zeros((), seen.dtype)
         none = xp.zeros((), jnp.int32)
         return _Descent(seen, zero, zero, zero, none, none)
 
-    def propose(self, problem: Composite, point: Point, memory: _Descent, outlook: Outlook) -> Proposal:
-        matrix, unravel = jacobian(problem, point.x)
-        xp = namespace(matrix)
-        tilt = problem.penalty.tilt
-        z, _ = least_absolute(matrix, memory.r, memory.prox, tilt, reach(problem, point.x))
+    def propose(self, oracle: Oracle, point: Point, memory: _Descent, outlook: Outlook) -> Proposal:
+        xp, matrix, (_, unravel) = self.xp, oracle.matrix(point.x), oracle.ravel(point.x)
+        tilt = oracle.tilt
+        z, _ = least_absolute(xp, matrix, memory.r, memory.prox, tilt, reach(oracle, point.x))
         promise = _fall(memory.r, memory.r - matrix @ z, tilt)
         length = xp.sum(xp.sum(matrix * matrix, axis=0) * z * z)
         return Proposal(
@@ -242,18 +243,18 @@ class LeastAbsolute(Method):
         )
 
     def follow(
-        self, problem: Composite, memory: _Descent, before: Point, point: Point, seen: Array
+        self, oracle: Oracle, memory: _Descent, before: Point, point: Point, seen: Array
     ) -> tuple[_Descent, Point]:
-        xp = namespace(seen)
+        xp = self.xp
         value = xp.sum(xp.abs(memory.r))
-        fall = _fall(memory.r, seen, problem.penalty.tilt)
+        fall = _fall(memory.r, seen, oracle.tilt)
         fall = xp.where(xp.all(xp.isfinite(seen)), fall, -xp.inf)
         done = (memory.promise <= _PROMISE * value) & (memory.prox <= 0)
         accepted = (fall >= 1e-4 * memory.promise) & (fall > 0) & ~done
         stuck = ~accepted & ~done & (memory.promise <= jnp.finfo(seen.dtype).eps * value)
         stuck = stuck | (memory.trials + 1 >= _MOST_TRIALS)
         # A refused step is answered with the term that costs what it promised; one that costs a hundredth is dropped.
-        raised = xp.maximum(4 * memory.prox, 2 * ratio(memory.promise, memory.length))
+        raised = xp.maximum(4 * memory.prox, 2 * ratio(xp, memory.promise, memory.length))
         idle = memory.prox * memory.length < 0.02 * memory.promise
         eased = xp.where(fall > 0.5 * memory.promise, xp.where(idle, 0.0, memory.prox / 10), memory.prox)
         ended = xp.where(done, Status.UNCERTIFIED, xp.where(stuck, Status.STALLED, Status.RUNNING))
@@ -263,7 +264,7 @@ class LeastAbsolute(Method):
             promise=memory.promise,
             length=memory.length,
             trials=memory.trials + 1,
-            status=ended.astype(jnp.int32),
+            status=xp.asarray(ended, jnp.int32),
         )
         return moved, trees.select(accepted, point, before)
 

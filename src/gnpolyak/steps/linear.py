@@ -8,29 +8,26 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import lineax as lx
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import Portable, cond, each, solve_triangular, svd
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles.base import Oracle
+from gnpolyak.oracles.choice import LARGEST_DENSE_JACOBIAN, LARGEST_DENSE_VARIABLE
 from gnpolyak.problem.capabilities import GRAM, GRAM_PINV, IMAGE, Capability
 from gnpolyak.problem.composite import Composite, Point
 
-# Up to this many variables, and numbers in it (64 MB), the Jacobian of an autodiff map is formed and factorised: exact,
-# and no slower than the many products that LSMR takes on what is badly conditioned.
-LARGEST_DENSE_VARIABLE, LARGEST_DENSE_JACOBIAN = 1000, 2**23
 
-
-class LinearSolver(Module):
+class LinearSolver(Portable):
     """Solves (JᵀJ + λI) s = g in the minimum-norm sense, J = ∇c(x)."""
 
     needs: ClassVar[Capability] = GRAM
@@ -41,11 +38,11 @@ class LinearSolver(Module):
     """Whether it solves for the point's own subgradient as it does for others."""
 
     @abc.abstractmethod
-    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
         """The solution for the point's own subgradient, and the iterations it took (0 for a direct solver)."""
 
     @abc.abstractmethod
-    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+    def solve_many(self, oracle: Oracle, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
         """The solutions at x for subgradients of other points, stacked along a leading axis."""
 
     def suited(self, problem: Composite, x: Tree) -> LinearSolver:
@@ -77,6 +74,7 @@ class _OnImages(LinearSolver):
 class Closed(LinearSolver):
     """The map's own closed form."""
 
+    over_xp: ClassVar[bool] = True
     needs: ClassVar[Capability] = GRAM_PINV
     uniform: ClassVar[bool] = True
 
@@ -90,13 +88,13 @@ class Closed(LinearSolver):
                 advice="use solver='auto' or solver='cg'",
             )
 
-    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
-        return problem.map.gram_pinv(point.x, point.subgradient, damping), 0
+    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        return oracle.metric(point.x, damping)(point.subgradient), 0
 
-    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+    def solve_many(self, oracle: Oracle, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
         # Of a g outside range(Jᵀ) it takes the gauge part out by averaging. Projecting g first is exact in theory,
         # and in practice loses the digits that matter where X is losing rank.
-        return jax.vmap(lambda g: problem.map.gram_pinv(x, g, damping))(subgradients)
+        return oracle.metrics(x, damping)(subgradients)
 
 
 class _Iterative(LinearSolver):
@@ -118,31 +116,33 @@ class _Iterative(LinearSolver):
         """The limit on iterations for this variable."""
         return self.max_steps if self.max_steps is not None else min(10 * trees.size(x), 5000)
 
-    def conjugate_gradient(self, problem: Composite, x: Tree, g: Tree, damping: Array | float) -> KrylovSolution:
+    def conjugate_gradient(self, oracle: Oracle, x: Tree, g: Tree, damping: Array | float) -> KrylovSolution:
         """CG on JᵀJ + λI, started at zero."""
-        gram = problem.map.gram(x)
+        gram = oracle.gram(x)
         return conjugate_gradient(
-            jnp, lambda z: trees.add_scaled(gram(z), damping, z), g, max_steps=self.most_steps(x), rtol=self.rtol
+            oracle.xp, lambda z: trees.add_scaled(gram(z), damping, z), g, max_steps=self.most_steps(x), rtol=self.rtol
         )
 
-    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+    def solve_many(self, oracle: Oracle, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
         """Solve for the part Pg in range(Jᵀ), in which the subgradient of another point need not lie.
 
         CG diverges on a singular system with a right-hand side outside its range, so Pg = (JᵀJ)†JᵀJg is found first.
         """
 
         def solve(g: Tree) -> Tree:
-            inside = self.conjugate_gradient(problem, x, problem.map.gram(x)(g), 0.0).solution
-            return self.conjugate_gradient(problem, x, inside, damping).solution
+            inside = self.conjugate_gradient(oracle, x, oracle.gram(x)(g), 0.0).solution
+            return self.conjugate_gradient(oracle, x, inside, damping).solution
 
-        return jax.vmap(solve)(subgradients)
+        return each(oracle.xp, solve, subgradients)
 
 
 class CG(_Iterative):
     """The paper's conjugate gradients on JᵀJ from zero, which need nothing but its action."""
 
-    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
-        found = self.conjugate_gradient(problem, point.x, point.subgradient, damping)
+    over_xp: ClassVar[bool] = True
+
+    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        found = self.conjugate_gradient(oracle, point.x, point.subgradient, damping)
         return found.solution, found.iterations
 
 
@@ -152,13 +152,15 @@ class LSMR(_OnImages, _Iterative):
     It needs Aᵀv. Where a fused oracle does not tell v, and for damped systems, CG serves in its place.
     """
 
-    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
-        w = problem.image_subgradient(point)
+    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        import lineax as lx  # noqa: PLC0415 - no other solver needs it, and everyone would wait for it
+
+        w = oracle.image_subgradient(point)
         # lineax's LSMR takes no damping; damped systems are well enough conditioned for CG.
         if w is None or not (isinstance(damping, float) and damping == 0.0):
-            return CG(self.rtol, self.max_steps).solve(problem, point, damping)
+            return CG(self.rtol, self.max_steps).solve(oracle, point, damping)
         flat, unravel = trees.ravel(point.x)
-        push, _ = problem.map.linearize(point.x)
+        push, _ = oracle.map.linearize(point.x)
         operator = lx.FunctionLinearOperator(lambda u: trees.ravel(push(unravel(u)))[0], jax.eval_shape(lambda: flat))
         solver = lx.LSMR(
             rtol=10 * float(jnp.finfo(flat.dtype).eps) if self.rtol is None else self.rtol,
@@ -174,23 +176,26 @@ class LSMR(_OnImages, _Iterative):
 class Dense(_OnImages):
     """J formed, and factorised as QR; by its singular values where it has lost rank."""
 
-    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
-        w = problem.image_subgradient(point)
-        factors = _Factors.of(problem, point.x, damping)
-        _, unravel = trees.ravel(point.x)
+    over_xp: ClassVar[bool] = True
+
+    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        w = oracle.image_subgradient(point)
+        factors = _Factors.of(oracle, point.x, damping)
+        _, unravel = oracle.ravel(point.x)
         if w is None:
-            return unravel(factors.solve(trees.ravel(point.subgradient)[0])), 0
-        return unravel(factors.least_squares(trees.ravel(w)[0])), 0
+            return unravel(factors.solve(oracle.ravel(point.subgradient)[0])), 0
+        return unravel(factors.least_squares(oracle.ravel(w)[0])), 0
 
-    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
-        factors = _Factors.of(problem, x, damping)
-        _, unravel = trees.ravel(x)
-        return jax.vmap(lambda g: unravel(factors.solve(trees.ravel(g)[0])))(subgradients)
+    def solve_many(self, oracle: Oracle, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+        factors = _Factors.of(oracle, x, damping)
+        _, unravel = oracle.ravel(x)
+        return each(oracle.xp, lambda g: unravel(factors.solve(oracle.ravel(g)[0])), subgradients)
 
 
-class _Factors(Module):
+class _Factors(NamedTuple):
     """J D⁻¹ = QR with columns of length 1: where J has full rank R is all that is needed, else the singular values."""
 
+    xp: Any
     q: Array
     root: Array
     """RD, so that JᵀJ = (RD)ᵀRD."""
@@ -199,17 +204,16 @@ class _Factors(Module):
     damping: Array | float
 
     @classmethod
-    def of(cls, problem: Composite, x: Tree, damping: Array | float) -> _Factors:
-        flat, unravel = trees.ravel(x)
-        jacobian = jax.jacfwd(lambda u: trees.ravel(problem.map(unravel(u)))[0])(flat)
-        short = max(flat.size - jacobian.shape[0], 0)
+    def of(cls, oracle: Oracle, x: Tree, damping: Array | float) -> _Factors:
+        xp, jacobian = oracle.xp, oracle.jacobian(x)
+        short = max(jacobian.shape[1] - jacobian.shape[0], 0)
         # Rows of zeros where there are fewer rows than columns, so that R is always square.
-        jacobian = jnp.pad(jacobian, ((0, short), (0, 0)))
-        column = jnp.linalg.norm(jacobian, axis=0)
-        q, triangle = jnp.linalg.qr(jacobian / jnp.where(column > 0, column, 1.0))
-        pivots = jnp.abs(jnp.diag(triangle))
-        regular = jnp.min(pivots) > 100 * _cutoff(q) * jnp.max(pivots)
-        return cls(q[: len(q) - short], triangle * column, regular, damping)
+        jacobian = xp.pad(jacobian, ((0, short), (0, 0)))
+        column = xp.linalg.norm(jacobian, axis=0)
+        q, triangle = xp.linalg.qr(jacobian / xp.where(column > 0, column, 1.0))
+        pivots = abs(xp.diag(triangle))
+        regular = pivots.min() > 100 * _cutoff(q) * pivots.max()
+        return cls(xp, q[: len(q) - short], triangle * column, regular, damping)
 
     def least_squares(self, w: Array) -> Array:
         """(JᵀJ + λI)†Jᵀw, from Qᵀw: the condition number of J is not squared."""
@@ -217,32 +221,33 @@ class _Factors(Module):
 
         def regular() -> Array:
             q, triangle = self._damped()
-            return jax.scipy.linalg.solve_triangular(triangle, q[: len(target)].T @ target)
+            return solve_triangular(self.xp, triangle, q[: len(target)].T @ target)
 
-        return lax.cond(self.regular, regular, lambda: self._singular(target, 1))
+        return cond(self.xp, self.regular, regular, lambda: self._singular(target, 1))
 
     def solve(self, g: Array) -> Array:
         """(JᵀJ + λI)†Pg, for the projection P on range(Jᵀ)."""
 
         def regular() -> Array:
             _, triangle = self._damped()
-            half = jax.scipy.linalg.solve_triangular(triangle, g, trans="T")
-            return jax.scipy.linalg.solve_triangular(triangle, half)
+            half = solve_triangular(self.xp, triangle, g, transposed=True)
+            return solve_triangular(self.xp, triangle, half)
 
-        return lax.cond(self.regular, regular, lambda: self._singular(g, 2))
+        return cond(self.xp, self.regular, regular, lambda: self._singular(g, 2))
 
     def _damped(self) -> tuple[Array, Array]:
         """Q and R of [RD; √λ I]."""
-        unit = jnp.eye(len(self.root), dtype=self.root.dtype)
+        unit = self.xp.eye(len(self.root), dtype=self.root.dtype)
         if isinstance(self.damping, float) and self.damping == 0.0:
             return unit, self.root
-        return jnp.linalg.qr(jnp.concatenate([self.root, jnp.sqrt(self.damping) * unit]))
+        return self.xp.linalg.qr(self.xp.concatenate([self.root, self.xp.sqrt(self.damping) * unit]))
 
     def _singular(self, target: Array, power: int) -> Array:
         """On what is left of the rank: σ/(σ² + λ) for a target in the image (power 1), 1/(σ² + λ) for one in x."""
-        left, singular, right = jnp.linalg.svd(self.root, full_matrices=False)
-        kept = singular > _cutoff(self.q) * jnp.max(singular)
-        inverse = jnp.where(kept, singular ** (2 - power) / jnp.where(kept, singular**2 + self.damping, 1.0), 0.0)
+        xp = self.xp
+        left, singular, right = svd(xp, self.root)
+        kept = singular > _cutoff(self.q) * singular.max()
+        inverse = xp.where(kept, singular ** (2 - power) / xp.where(kept, singular**2 + self.damping, 1.0), 0.0)
         return right.T @ (inverse * ((left.T if power == 1 else right) @ target))
 
 
@@ -267,11 +272,11 @@ class Automatic(LinearSolver):
         small = trees.size(x) * image.size <= LARGEST_DENSE_JACOBIAN and trees.size(x) <= LARGEST_DENSE_VARIABLE
         return Dense() if small else LSMR(self.rtol, self.max_steps)
 
-    def solve(self, problem: Composite, point: Point, damping: Array | float) -> tuple[Tree, Any]:
-        return self.suited(problem, point.x).solve(problem, point, damping)
+    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
+        return self.suited(oracle.problem, point.x).solve(oracle, point, damping)
 
-    def solve_many(self, problem: Composite, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
-        return self.suited(problem, x).solve_many(problem, x, subgradients, damping)
+    def solve_many(self, oracle: Oracle, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
+        return self.suited(oracle.problem, x).solve_many(oracle, x, subgradients, damping)
 
 
 SOLVERS: Table[Callable[[], LinearSolver]] = Table("linear solvers")

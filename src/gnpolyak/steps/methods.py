@@ -5,17 +5,18 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Hashable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import Portable
 from gnpolyak.base.numbers import COUNTABLE, counted, is_real, is_whole, require_flag, require_positive, require_whole
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.composite import Composite, Point
 from gnpolyak.steps import cuts as bundles
 from gnpolyak.steps.linear import Automatic, LinearSolver, as_solver, configured
@@ -42,18 +43,18 @@ Memory = Any
 """What a method keeps from one step to the next, a pytree of its own choosing."""
 
 
-class Outlook(Module):
+class Outlook(NamedTuple):
     """What a method may know beside the point it stands at."""
 
     gap: Array
     """How far the value is above the level that the target rule aims at."""
-    fraction: float = eqx.field(static=True)
+    fraction: float
     """θ, as the target rule would have it."""
     budget: Array
     """How many oracle calls are left, that of the point proposed included."""
 
 
-class Proposal(Module):
+class Proposal(NamedTuple):
     """Where a method would go next."""
 
     x: Tree
@@ -69,7 +70,7 @@ class Proposal(Module):
     """Products with A and its adjoint that the proposal took, each of which counts as an oracle call."""
 
 
-class Method(Module):
+class Method(Portable):
     """A way to propose the next point, which may keep a memory of its own between steps."""
 
     name: ClassVar[str]
@@ -81,21 +82,19 @@ class Method(Module):
     """Whether `minimize` may help it: with a variable in which the measurements treat all directions alike, and by
     minimising the l1 value itself where steps end above it. The methods of the literature are run as they are."""
 
-    def evaluate(self, problem: Composite, x: Tree) -> tuple[Point, Any]:
+    def evaluate(self, oracle: Oracle, x: Tree) -> tuple[Point, Any]:
         """One oracle call at x, and what else the method wants to know of it."""
-        return problem.evaluate(x), None
+        return oracle.evaluate(x), None
 
-    def init(self, problem: Composite, start: Point, seen: Any) -> Memory:
+    def init(self, oracle: Oracle, start: Point, seen: Any) -> Memory:
         """The memory at the evaluated start; nothing by default."""
         return None
 
     @abc.abstractmethod
-    def propose(self, problem: Composite, point: Point, memory: Memory, outlook: Outlook) -> Proposal:
+    def propose(self, oracle: Oracle, point: Point, memory: Memory, outlook: Outlook) -> Proposal:
         """The next point."""
 
-    def follow(
-        self, problem: Composite, memory: Memory, before: Point, point: Point, seen: Any
-    ) -> tuple[Memory, Point]:
+    def follow(self, oracle: Oracle, memory: Memory, before: Point, point: Point, seen: Any) -> tuple[Memory, Point]:
         """The memory after the proposed point was evaluated, and, for a method that leads, where to go on from."""
         return memory, point
 
@@ -103,12 +102,15 @@ class Method(Module):
         """The status with which a method that leads ends the solve, `Status.RUNNING` as long as it does not."""
         return Status.RUNNING
 
-    def stages(self, problem: Composite, target: Target, x: Tree) -> tuple[tuple[Method, Target], ...]:
-        """The methods and rules that `minimize` runs one after the other, each from the best point so far."""
+    def stages(self, problem: Composite, target: Target, forms: bool) -> tuple[tuple[Method, Target], ...]:
+        """The methods and rules that `minimize` runs one after the other, each from the best point so far.
+
+        `forms` tells whether AJ is formed.
+        """
         return ((self, target),)
 
     def fallback(
-        self, problem: Composite, target: Target, x: Tree, status: Status
+        self, problem: Composite, target: Target, forms: bool, status: Status
     ) -> tuple[tuple[Method, Target], ...]:
         """The stages that are tried from the start once more where the first ones ended with this status."""
         return ()
@@ -151,22 +153,23 @@ class MetricMethod(Method):
     def metric(self) -> Metric:
         """G."""
 
-    def init(self, problem: Composite, start: Point, seen: Any) -> bundles.Bundle | None:
-        return bundles.begin(self.cuts, start) if self.cuts is not None and self.cuts > 1 else None
+    def init(self, oracle: Oracle, start: Point, seen: Any) -> bundles.Bundle | None:
+        return bundles.begin(self.xp, self.cuts, start) if self.cuts is not None and self.cuts > 1 else None
 
-    def propose(self, problem: Composite, point: Point, memory: Memory, outlook: Outlook) -> Proposal:
-        problem, point = problem.holding(point)
-        bundle = None if memory is None else bundles.from_here(memory, point)
+    def propose(self, oracle: Oracle, point: Point, memory: Memory, outlook: Outlook) -> Proposal:
+        oracle, point = _inside(oracle, point)
+        bundle = None if memory is None else bundles.from_here(self.xp, memory, point)
         gradients = None if bundle is None else bundle.cuts.subgradient
-        direction, several = self.metric.several(problem, point, outlook.gap, gradients)
+        metric = self.metric.using(self.xp) if self.xp is np else self.metric
+        direction, several = metric.several(oracle, point, outlook.gap, gradients)
         theta = outlook.fraction if self.fraction is None else self.fraction
         x, gamma = self._move(point, bundle, theta * outlook.gap, direction, several)
         return Proposal(x, memory, gamma, direction.inner_iterations, direction.residual, direction.solved)
 
     def follow(
-        self, problem: Composite, memory: bundles.Bundle | None, before: Point, point: Point, seen: Any
+        self, oracle: Oracle, memory: bundles.Bundle | None, before: Point, point: Point, seen: Any
     ) -> tuple[bundles.Bundle | None, Point]:
-        return None if memory is None else bundles.push(memory, point), point
+        return None if memory is None else bundles.push(self.xp, memory, point), point
 
     def _move(
         self, point: Point, bundle: bundles.Bundle | None, gap: Array, direction: Direction, directions: Tree
@@ -176,9 +179,9 @@ class MetricMethod(Method):
         single = trees.add_scaled(point.x, -gamma, direction.s)
         if bundle is None:
             return single, gamma
-        step, total, sound = bundles.displacement(bundle, directions, gap)
+        step, total, sound = bundles.displacement(self.xp, bundle, directions, gap)
         several = trees.subtract(point.x, step)
-        return trees.select(sound, several, single), jnp.where(sound, total, gamma)
+        return trees.select(sound, several, single), self.xp.where(sound, total, gamma)
 
     def suited(self, problem: Composite, x: Tree) -> MetricMethod:
         return self if self.cuts is not None else dataclasses.replace(self, cuts=1)
@@ -209,9 +212,22 @@ class MetricMethod(Method):
         return f"{self.name} ({counted(self.cuts or 1, 'cut')})"
 
 
+def _inside(oracle: Oracle, point: Point) -> tuple[Oracle, Point]:
+    """The problem and the point as a subgradient step inside the box sees them.
+
+    Variables at a bound that a step against the subgradient would lead through are held: J is without their columns,
+    and the subgradient without their entries.
+    """
+    if oracle.box is None:
+        return oracle, point
+    free = oracle.box.free(point.x, trees.scale(-1.0, point.subgradient))
+    return oracle.holding(free), point._replace(subgradient=trees.masked(oracle.xp, free, point.subgradient))
+
+
 class Polyak(MetricMethod):
     """The subgradient method with Polyak's step, G = I. Its rate depends on the conditioning of c."""
 
+    over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "polyak"
 
     @property
@@ -228,6 +244,7 @@ class ScaledSM(MetricMethod):
         Use G (XᵀX + λI)⁻¹ with λ the distance to go in the image, for ranks that are too large.
     """
 
+    over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "scaledsm"
     damped: bool = eqx.field(static=True, default=False, converter=lambda damped: require_flag("damped", damped))
 
@@ -253,6 +270,7 @@ class GNP(MetricMethod):
         As for `MetricMethod`.
     """
 
+    over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "gnp"
     solver: LinearSolver | str = eqx.field(converter=as_solver, default_factory=Automatic)
     rtol: float | None = eqx.field(static=True, default=None, converter=lambda rtol: static("rtol", rtol))
@@ -294,5 +312,6 @@ class LMM(GNP):
     See `gnpolyak.steps.metrics.GaussNewton` for λ, which has no constant to tune.
     """
 
+    over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "lmm"
     damping: ClassVar[str] = "always"

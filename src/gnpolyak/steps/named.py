@@ -9,7 +9,6 @@ import equinox as eqx
 
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.tables import Table
-from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.graduated import Graduated
@@ -18,7 +17,6 @@ from gnpolyak.steps.linear import LinearSolver
 from gnpolyak.steps.methods import GNP, LMM, Method, MetricMethod, Polyak, ScaledSM, static
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Opening, Restart, Target
-from gnpolyak.steps.weighted import forms_jacobian
 
 
 class Auto(GNP):
@@ -32,6 +30,7 @@ class Auto(GNP):
     for, are run with GNP alone.
     """
 
+    over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "auto"
     damping: ClassVar[str] = "auto"
     assisted: ClassVar[bool] = True
@@ -41,21 +40,21 @@ class Auto(GNP):
         # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.
         return 1 if solver.iterative else 5
 
-    def stages(self, problem: Composite, target: Target, x: Tree) -> tuple[tuple[Method, Target], ...]:
-        if problem.penalty.has(TILT) and forms_jacobian(problem, x) and not isinstance(target, Restart):
+    def stages(self, problem: Composite, target: Target, forms: bool) -> tuple[tuple[Method, Target], ...]:
+        if problem.penalty.has(TILT) and forms and not isinstance(target, Restart):
             return ((LeastAbsolute(), target),)
         if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
             return ((self, target),)
-        return self._ending(target) if forms_jacobian(problem, x) else self._opening(target)
+        return self._ending(target) if forms else self._opening(target)
 
     def fallback(
-        self, problem: Composite, target: Target, x: Tree, status: Status
+        self, problem: Composite, target: Target, forms: bool, status: Status
     ) -> tuple[tuple[Method, Target], ...]:
-        if problem.penalty.has(TILT) and forms_jacobian(problem, x) and not isinstance(target, Restart):
+        if problem.penalty.has(TILT) and forms and not isinstance(target, Restart):
             return ((self, target),) if status in _UNPROVEN else ()
         if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
             return ()
-        if forms_jacobian(problem, x):
+        if forms:
             return self._opening(target) if status in _UNPROVEN else ()
         # Where h is far from sharp an opening can do harm: it lowers the value, and spoils a few rows of a factor.
         return self._ending(target) if status in {*_UNPROVEN, Status.NOISE} else ()

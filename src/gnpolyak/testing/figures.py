@@ -107,3 +107,9 @@ def drawn(like: Tree, rng: np.random.Generator) -> Tree:
 def single(tree: Tree) -> Tree:
     """The tree in single precision."""
     return arrays.cast(tree, np.dtype(np.float32))
+
+
+def are_numpys(tree: Tree, dtype: np.dtype) -> bool:
+    """Whether all leaves are NumPy's, real ones of this dtype and complex ones with parts of it."""
+    leaves = jax.tree.leaves(tree)
+    return all(isinstance(leaf, (np.ndarray, np.generic)) and leaf.real.dtype == dtype for leaf in leaves)

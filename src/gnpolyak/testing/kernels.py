@@ -45,7 +45,7 @@ def check_kernel(problem: Composite, x: Tree, seed: int = 0) -> dict[str, float]
 
 def _check_products(figures: Figures, problem: Composite, x: Tree, drawn: tuple[Tree, jax.Array]) -> None:
     direction, w = drawn
-    found, plain = problem.linearised(x), linearised(problem.map, problem.sensing, x)
+    found, plain = problem.linearised(x), linearised(problem.map, problem.sensing, problem.penalty, x)
     pushed, pulled = found.product(direction, w)
     expected = plain.push(direction)
     figures.compare("push", found.push(direction), expected, _SAME)

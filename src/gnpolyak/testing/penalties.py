@@ -1,14 +1,17 @@
-"""Whether a penalty's subgradient is one."""
+"""Whether a penalty's subgradient is one, and its readings have the derivatives that it states."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnpolyak.base import arrays
+from gnpolyak.base import arrays, trees
+from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.penalties import Penalty
-from gnpolyak.testing.figures import SINGLE, Figures, computing
+from gnpolyak.testing.figures import CLOSE, SINGLE, Figures, are_numpys, computing, dense, drawn, vector
 
 _PAIRS = 50
 # Short enough to cross few kinks, and long enough for a difference of values to have eight digits.
@@ -22,7 +25,8 @@ def check_penalty(
 
     At random points the subgradient is the slope of the value. For a convex penalty h(y) ≥ h(z) + ⟨v, y − z⟩
     everywhere, also from points at kinks. The value never falls below the stated infimum, and both keep their shape and
-    dtype.
+    dtype. What is read of the measurements has the stated derivative and adjoint. A penalty that runs on NumPy is bound
+    to it as well, and held against what it is under JAX.
 
     Parameters
     ----------
@@ -53,6 +57,10 @@ def check_penalty(
         if penalty.infimum is not None:
             figures.note("infimum", max(penalty.infimum - float(jnp.min(values)), 0.0), 0.0)
         _single(figures, penalty, points[2], shape)
+        z = points[2] + 1j * points[3] if penalty.takes_complex else points[2]
+        _read(figures, penalty, z, rng)
+        if penalty.runs_on_numpy:
+            _on_numpy(figures, penalty, [*points[:2], z], rng)
     return figures.judged()
 
 
@@ -80,3 +88,45 @@ def _single(figures: Figures, penalty: Penalty, z: jax.Array, shape: tuple[int, 
         value, v = narrow.value(point), narrow.subgradient(point)
     figures.compare("float32", value, penalty.value(z), SINGLE)
     figures.require("float32 dtype", value.dtype == v.dtype == dtype)
+
+
+def _read(figures: Figures, penalty: Penalty, z: jax.Array, rng: np.random.Generator) -> None:
+    read, slope, unslope = penalty.read(z)
+    dz, v = drawn(z, rng), drawn(read, rng)
+    jacobian = dense(_reading, penalty, z)
+    figures.compare("reading", read, penalty.reading(z))
+    figures.compare("slope of the reading", vector(slope(dz)), jacobian @ vector(dz))
+    figures.compare("its adjoint", vector(unslope(v)), jacobian.T @ vector(v))
+
+
+def _reading(penalty: Penalty, z: jax.Array) -> jax.Array:
+    return penalty.reading(z)
+
+
+def _on_numpy(figures: Figures, penalty: Penalty, points: list[jax.Array], rng: np.random.Generator) -> None:
+    """The same numbers from NumPy arrays, which come back as such, in double and in single precision."""
+    u = drawn(points, rng)
+    expected = [_stated(penalty, *at) for at in zip(points, u, strict=True)]
+    for name, dtype, allowed in (("", np.float64, CLOSE), (" in float32", np.float32, SINGLE)):
+        narrow = np.dtype(dtype)
+        bound, (z, along) = penalty.cast(narrow).using(np), trees.on_host(arrays.cast((points, u), narrow))
+        found = [_stated(bound, *at) for at in zip(z, along, strict=True)]
+        for stated in expected[0]:
+            numbers = ([each[stated] for each in way] for way in (found, expected))
+            figures.compare(f"{stated} on NumPy{name}", *numbers, allowed)
+        figures.require(f"NumPy arrays{name}", are_numpys(found, narrow))
+
+
+def _stated(penalty: Penalty, z: jax.Array, u: jax.Array) -> dict[str, Any]:
+    """Everything that a penalty computes, at z along u."""
+    read, slope, unslope = penalty.read(z)
+    found = {"value": penalty.value(z), "subgradient": penalty.subgradient(z), "reading": read, "slope": slope(u)}
+    found |= {"unslope": unslope(u.real), "scale": penalty.scale()}
+    if penalty.has(RESIDUALS) or penalty.has(TILT):
+        found["residuals"] = penalty.residuals(z)
+    if penalty.tilt is not None:
+        found["tilt"] = penalty.tilt
+    if penalty.rows is not None:
+        kept = penalty.rows(u.ravel())
+        found |= {"rows": kept, "adjoint": penalty.rows.adjoint(kept), "unweighted": penalty.rows.unweighted(kept)}
+    return found

@@ -12,7 +12,7 @@ from jax import Array
 
 from gnpolyak.base import arrays, memory
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import Portable
 from gnpolyak.base.streams import reading
 from gnpolyak.base.streams.sources import InFile, InMemory, Source
 from gnpolyak.base.trees import Tree
@@ -21,7 +21,7 @@ from gnpolyak.base.trees import Tree
 _CACHED = 0.5
 
 
-class Streamed(Module):
+class Streamed(Portable):
     """A matrix whose rows are read when they are needed: it has a shape and a type, and no numbers."""
 
     like: Array

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Map
-from gnpolyak.problem.penalties import Rows
+from gnpolyak.problem.penalties import Penalty, Rows
 from gnpolyak.problem.sensing import Sensing
 
 
@@ -39,12 +38,17 @@ class Products:
 
         return cls(push, pull, product)
 
+    @classmethod
+    def of_product(cls, product: Callable[[Tree | None, Array], tuple[Any, Tree]], none: Array) -> Products:
+        """Those of one pass for both, which takes no z for the adjoint alone; `none` are weights of zero."""
+        return cls(lambda z: product(z, none)[0], lambda v: product(None, v)[1], product)
+
     def weighed(self, z: Tree, w: Array) -> tuple[Array, Tree, Array]:
         """The product and the energy Σ wᵢ (AJz)ᵢ²."""
         if self.together is not None:
             return self.together(z, w)
         pushed, pulled = self.product(z, w)
-        return pushed, pulled, jnp.sum(w * pushed * pushed)
+        return pushed, pulled, (w * pushed * pushed).sum()
 
     def rows(self, rows: Rows | None) -> Products:
         """Those of the rows that a penalty's residuals are made of, RAJ: its residuals are R(b − A(c(x)))."""
@@ -53,31 +57,29 @@ class Products:
 
         def product(z: Tree, w: Array) -> tuple[Array, Tree]:
             # A weight comes in twice, on the way there and back: one pass does for both.
-            pushed, pulled = self.product(z, rows.adjoint(rows(jnp.ones_like(rows.weights)) * w))
+            pushed, pulled = self.product(z, rows.adjoint(rows.counted * w))
             return rows(pushed), pulled
 
         return Products(lambda z: rows(self.push(z)), lambda v: self.pull(rows.adjoint(v)), product)
 
-    def over(self, free: Tree) -> Products:
+    def over(self, xp: Any, free: Tree) -> Products:
         """Those of the columns of AJ that a mask leaves: the other variables are held where they are."""
 
         def product(z: Tree, w: Array) -> tuple[Array, Tree]:
-            pushed, pulled = self.product(trees.masked(free, z), w)
-            return pushed, trees.masked(free, pulled)
+            pushed, pulled = self.product(trees.masked(xp, free, z), w)
+            return pushed, trees.masked(xp, free, pulled)
 
         def together(z: Tree, w: Array) -> tuple[Array, Tree, Array]:
-            pushed, pulled, energy = self.weighed(trees.masked(free, z), w)
-            return pushed, trees.masked(free, pulled), energy
+            pushed, pulled, energy = self.weighed(trees.masked(xp, free, z), w)
+            return pushed, trees.masked(xp, free, pulled), energy
 
-        push, pull = lambda z: self.push(trees.masked(free, z)), lambda v: trees.masked(free, self.pull(v))
+        push, pull = lambda z: self.push(trees.masked(xp, free, z)), lambda v: trees.masked(xp, free, self.pull(v))
         return Products(push, pull, product, together)
 
 
-def linearised(c: Map, sensing: Sensing, x: Tree, reading: Callable[[Array], Array] = lambda z: z) -> Products:
-    """The products by autodiff; of what is read of the measurements, where that is not they themselves."""
-    z, push = jax.linearize(lambda y: sensing.measure(c, y)[0], x)
-    transposed = trees.adjoint(lambda v: jax.linear_transpose(push, x)(v)[0])
-    pull = sensing.measure(c, x)[1] if sensing.own_adjoint else transposed
-    read, slope = jax.linearize(reading, z)
-    unread = trees.adjoint(lambda v: jax.linear_transpose(slope, z)(v)[0])
-    return Products.of(lambda u: slope(push(u)).ravel(), lambda v: pull(unread(v.reshape(read.shape))))
+def linearised(c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> Products:
+    """The products from the parts; of what the penalty reads of the measurements, where that is not they themselves."""
+    z, pull = sensing.measure(c, x)
+    push = sensing.push(c, x)
+    read, slope, unslope = penalty.read(z)
+    return Products.of(lambda u: slope(push(u)).ravel(), lambda v: pull(unslope(v.reshape(read.shape))))

@@ -40,7 +40,7 @@ class Across(Kernel):
 
         def products(a: Any, kept: Any, h: Any, x: Tree) -> Products:
             kernel = _kernel(c, a, h, x)
-            return linearised(c, a, x, h.reading) if kernel is None else kernel.linearised(c, a, h, x, kept)
+            return linearised(c, a, h, x) if kernel is None else kernel.linearised(c, a, h, x, kept)
 
         def push(z: Tree) -> Array:
             def here(a: Any, kept: Any, h: Any, x: Tree, z: Tree) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 from jax import Array
 
@@ -21,6 +21,14 @@ class Kernel(abc.ABC):
     Exactly: a subclass may map, measure or penalise in its own way, which the kernel would not know.
     """
 
+    over_xp: ClassVar[bool] = False
+    """Whether it also takes parts that are bound to NumPy; a class says so in its own body."""
+
+    @property
+    def runs_on_numpy(self) -> bool:
+        """Whether exactly this class also takes parts that are bound to NumPy."""
+        return bool(vars(type(self)).get("over_xp", False))
+
     def serves(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree) -> bool:
         """Tell whether this kernel can compute at these parts' dtypes and options, in this process."""
         return True
@@ -35,7 +43,7 @@ class Kernel(abc.ABC):
 
     def linearised(self, c: Map, sensing: Sensing, penalty: Penalty, x: Tree, kept: Any = None) -> Products:
         """The products with AJ at x; from the parts, unless a kernel is faster. `kept` is what `measure` left at x."""
-        return linearised(c, sensing, x)
+        return linearised(c, sensing, penalty, x)
 
 
 KERNELS: Table[Kernel] = Table("fused oracles")

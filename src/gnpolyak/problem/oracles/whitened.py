@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 from jax import Array
 
 from gnpolyak.problem.maps import Map, SymmetricCP
@@ -16,8 +17,11 @@ from gnpolyak.problem.sensing import Whitened
 class Behind(Kernel):
     """The kernel of the measurements themselves, at x of y; its subgradient is taken back to y."""
 
+    over_xp: ClassVar[bool] = True
+
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Array) -> bool:
-        return self._own(c, sensing, penalty).serves(c, sensing.rows, penalty, x)
+        own = self._own(c, sensing, penalty)
+        return (c.xp is not np or own.runs_on_numpy) and own.serves(c, sensing.rows, penalty, x)
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
         value, g = self._own(c, sensing, penalty).evaluate(c, sensing.rows, penalty, sensing.back(x))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable
+from typing import ClassVar, Self
 
 import equinox as eqx
-import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base.arrays import part
-from gnpolyak.base.sniffing import namespace
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.norms import Norm
 
@@ -35,6 +34,8 @@ class Amplitude(Norm):
     array([1., 2., 3.])
     """
 
+    over_xp: ClassVar[bool] = True
+
     @property
     def convex(self) -> bool:
         return False
@@ -53,13 +54,21 @@ class Amplitude(Norm):
     def reading(self, z: Array) -> Array:
         return abs(z)
 
+    def read(self, z: Array) -> tuple[Array, Callable[[Array], Array], Callable[[Array], Array]]:
+        """|z|, dz ↦ Re(conj(z) dz)/|z| and v ↦ v z/|z|; 0 where z = 0."""
+        size = abs(z)
+        turn = self._direction(z, size)
+        return size, lambda dz: (turn.conj() * dz).real, lambda v: v * turn
+
+    def _direction(self, z: Array, size: Array) -> Array:
+        return z / self.xp.where(size > 0, size, 1.0)
+
     def residuals(self, z: Array) -> Array:
         return self.b - abs(z)
 
     def value(self, z: Array) -> Array:
-        r = self.residuals(z)
-        return namespace(r).sum(abs(r))
+        return abs(self.residuals(z)).sum()
 
     def subgradient(self, z: Array) -> Array:
-        size = jnp.abs(z)
-        return jnp.sign(size - self.b) * z / jnp.where(size > 0, size, 1.0)
+        size = abs(z)
+        return self.xp.sign(size - self.b) * self._direction(z, size)

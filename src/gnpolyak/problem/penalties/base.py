@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.arrays import as_real_array, is_traced, on_device
+from gnpolyak.base import trees
+from gnpolyak.base.arrays import as_real_array, is_traced, on_device, placed
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import Portable
 from gnpolyak.problem.capabilities import RESIDUALS, Part
 
 
-class Rows(Module):
+class Rows(Portable):
     """The measurements that count, each times its weight: a linear map of flat measurements, and its adjoint.
 
     Those of weight zero are left out rather than multiplied by it: a datum that is to be ignored has no say in a median
     either.
     """
 
+    over_xp: ClassVar[bool] = True
     weights: Array
     """One for each measurement, flat."""
     kept: Array | None
@@ -31,24 +33,39 @@ class Rows(Module):
     @classmethod
     def of(cls, weights: Any, shape: tuple[int, ...]) -> Rows:
         """Those of non-negative weights, one for each datum."""
-        checked = _weights(weights, shape).ravel()
-        zero = False if is_traced(checked) else bool(np.any(np.asarray(checked) == 0))
-        return cls(checked, on_device(np.flatnonzero(np.asarray(checked)), jnp.int32) if zero else None)
+        checked = _weights(weights, shape)
+        if is_traced(checked):
+            return cls(checked.ravel(), None)
+        each = np.ravel(checked)
+        kept = np.flatnonzero(each)
+        flat = checked if checked.ndim == 1 else placed(each)
+        return cls(flat, on_device(kept, np.int32) if len(kept) < len(each) else None)
 
     def __call__(self, z: Array) -> Array:
-        return self.weights * z if self.kept is None else self.weights[self.kept] * z[self.kept]
+        return self.counted * z if self.kept is None else self.counted * z[self.kept]
+
+    @property
+    def counted(self) -> Array:
+        """The weights of the measurements that count."""
+        return self.weights if self.kept is None else self.weights[self.kept]
 
     def adjoint(self, v: Array) -> Array:
         """The numbers v, each times its weight and at the place of its measurement."""
-        if self.kept is None:
-            return self.weights * v
-        return jnp.zeros_like(self.weights).at[self.kept].set(self.weights[self.kept] * v)
+        return self.weights * v if self.kept is None else self._in_place(self.counted * v)
 
     def unweighted(self, v: Array) -> Array:
         """The numbers v, each divided by its weight and at the place of its measurement."""
         if self.kept is None:
-            return v / jnp.where(self.weights > 0, self.weights, 1.0)
-        return jnp.zeros_like(self.weights).at[self.kept].set(v / self.weights[self.kept])
+            return v / self.xp.where(self.weights > 0, self.weights, 1.0)
+        return self._in_place(v / self.counted)
+
+    def _in_place(self, v: Array) -> Array:
+        """The numbers v at the places of the measurements that count, and zeros at the others."""
+        zeros: Any = self.xp.zeros(self.weights.shape, v.dtype)
+        if self.xp is not np:
+            return zeros.at[self.kept].set(v)
+        zeros[self.kept] = v
+        return zeros
 
 
 def _weights(given: Any, shape: tuple[int, ...]) -> Array:
@@ -102,9 +119,21 @@ class Penalty(Part):
         """A number h never falls below, or None when none is known."""
         return None
 
+    @property
+    def size(self) -> int | None:
+        """How many measurements it compares with data; None for a penalty that takes any number of them."""
+        return None
+
     def reading(self, z: Array) -> Array:
         """What of the measurements is compared with the data: z itself, unless a smooth function of it."""
         return z
+
+    def read(self, z: Array) -> tuple[Array, Callable[[Array], Array], Callable[[Array], Array]]:
+        """The reading at z, its derivative dz ↦ D(dz) and the adjoint v ↦ Dᵀv; by autodiff unless it is written."""
+        if type(self).reading is Penalty.reading:
+            return z, _unchanged, _unchanged
+        read, slope = jax.linearize(self.reading, z)
+        return read, slope, trees.adjoint(lambda v: jax.linear_transpose(slope, z)(v)[0])
 
     def residuals(self, z: Array) -> Array:
         """b − reading(z), for a penalty that is the sum of the sizes of its entries; with `rows`, those of it."""
@@ -138,3 +167,7 @@ class Penalty(Part):
 
     def check(self, z_shape: tuple[int, ...]) -> None:
         """Raise InputError when measurements of this shape do not fit."""
+
+
+def _unchanged(v: Array) -> Array:
+    return v

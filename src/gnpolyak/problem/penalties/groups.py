@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.namespace import sums
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.problem.penalties.base import Penalty
 from gnpolyak.problem.penalties.norms import Norm, lengths
@@ -33,6 +33,7 @@ class L21(Norm):
         Instead of an axis, a label for each datum, of the shape of b: data of one label are a group.
     """
 
+    over_xp: ClassVar[bool] = True
     axis: tuple[int, ...] = eqx.field(static=True)
     labels: Array | None
     """From 0 on, flat."""
@@ -51,25 +52,33 @@ class L21(Norm):
 
     def value(self, z: Array) -> Array:
         residual = z - self.b
-        return jnp.sum(lengths(residual, self.axis) if self.labels is None else self._norms(residual))
+        return (lengths(self.xp, residual, self.axis) if self.labels is None else self._norms(residual)).sum()
 
     def subgradient(self, z: Array) -> Array:
         residual = z - self.b
         if self.labels is None:
-            norms = lengths(residual, self.axis)
+            norms = lengths(self.xp, residual, self.axis)
         else:
             norms = self._norms(residual)[self.labels].reshape(z.shape)
-        return residual / jnp.where(norms == 0, 1.0, norms)
+        return residual / self.xp.where(norms == 0, 1.0, norms)
 
     def _norms(self, residual: Array) -> Array:
         """That of each label; scaled by the group's largest entry, as `lengths` is."""
         assert self.labels is not None
         flat = residual.ravel()
-        # A group is never empty, so that no maximum is that of nothing.
-        largest = jax.ops.segment_max(jnp.abs(flat), self.labels, self.count)
-        safe = jnp.where(largest == 0, 1.0, largest)
-        squares = jax.ops.segment_sum((flat / safe[self.labels]) ** 2, self.labels, self.count)
-        return largest * jnp.sqrt(squares)
+        largest = _largest(self.xp, abs(flat), self.labels, self.count)
+        safe = self.xp.where(largest == 0, 1.0, largest)
+        squares = sums(self.xp, (flat / safe[self.labels]) ** 2, self.labels, self.count)
+        return largest * self.xp.sqrt(squares)
+
+
+def _largest(xp: Any, sizes: Array, labels: Array, count: int) -> Array:
+    """The largest number of each label; a group is never empty, so that none is the maximum of nothing."""
+    if xp is not np:
+        return jax.ops.segment_max(sizes, labels, count)
+    largest: Any = np.zeros(count, sizes.dtype)
+    np.maximum.at(largest, labels, sizes)
+    return largest
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -95,4 +104,4 @@ def _labels(groups: Any, shape: tuple[int, ...]) -> tuple[Array, int]:
             advice="pass whole numbers like b, such as numpy.repeat(numpy.arange(3), 4) for three groups of four",
         )
     names, places = np.unique(labels, return_inverse=True)
-    return arrays.on_device(places.ravel(), jnp.int32), names.size
+    return arrays.on_device(places.ravel(), np.int32), names.size

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.arrays import as_real_array, part, precise
+from gnpolyak.base.arrays import as_real_array, is_traced, on_device, part
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.sniffing import namespace
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.base import Penalty, Rows
 
@@ -36,9 +35,13 @@ class Norm(Penalty):
     def infimum(self) -> float | None:
         return 0.0
 
+    @property
+    def size(self) -> int | None:
+        return int(self.b.size)
+
     def scale(self) -> Array:
         # h(0), such as ‖0 − b‖: differences of numbers of size b carry rounding errors of size eps·‖b‖.
-        return self.value(namespace(self.b).zeros_like(self.b))
+        return self.value(self.xp.zeros_like(self.b))
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
@@ -69,6 +72,7 @@ class L1(Norm):
         Noise, where a solve ends in it, is then that of wᵢ (bᵢ − zᵢ).
     """
 
+    over_xp: ClassVar[bool] = True
     scaling: Rows | None
 
     def __init__(self, b: Any, weights: Any | None = None) -> None:
@@ -101,11 +105,10 @@ class L1(Norm):
         return self.b - z if self.scaling is None else self.scaling((self.b - z).ravel())
 
     def value(self, z: Array) -> Array:
-        r = self.residuals(z)
-        return namespace(r).sum(abs(r))
+        return abs(self.residuals(z)).sum()
 
     def subgradient(self, z: Array) -> Array:
-        sign = jnp.sign(z - self.b)
+        sign = self.xp.sign(z - self.b)
         return sign if self.scaling is None else self.scaling.weights.reshape(z.shape) * sign
 
 
@@ -122,15 +125,13 @@ class L2(Norm):
         wᵢ ≥ 0, of the shape of b, such as 1/σᵢ² for data of unequal noise; 1 by default. Data of weight 0 are ignored.
     """
 
+    over_xp: ClassVar[bool] = True
     roots: Array | None
     """The square roots of the weights."""
 
     def __init__(self, b: Any, weights: Any | None = None) -> None:
         super().__init__(b)
-        with precise(True):
-            self.roots = (
-                None if weights is None else jnp.sqrt(Rows.of(weights, self.b.shape).weights).reshape(self.b.shape)
-            )
+        self.roots = None if weights is None else _roots(Rows.of(weights, self.b.shape).weights, self.b.shape)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
@@ -141,17 +142,27 @@ class L2(Norm):
         return z - self.b if self.roots is None else self.roots * (z - self.b)
 
     def value(self, z: Array) -> Array:
-        return lengths(self._residuals(z), tuple(range(z.ndim))).reshape(())
+        return self._length(self._residuals(z))
 
     def subgradient(self, z: Array) -> Array:
-        norm = self.value(z)
-        v = self._residuals(z) / jnp.where(norm == 0, 1.0, norm)
+        r = self._residuals(z)
+        norm = self._length(r)
+        v = r / self.xp.where(norm == 0, 1.0, norm)
         return v if self.roots is None else self.roots * v
 
+    def _length(self, r: Array) -> Array:
+        return lengths(self.xp, r, tuple(range(r.ndim))).reshape(())
 
-def lengths(residual: Array, axis: tuple[int, ...]) -> Array:
+
+def _roots(weights: Array, shape: tuple[int, ...]) -> Array:
+    if is_traced(weights):
+        return jnp.sqrt(weights).reshape(shape)
+    return on_device(np.sqrt(np.asarray(weights)).reshape(shape))
+
+
+def lengths(xp: Any, residual: Array, axis: tuple[int, ...]) -> Array:
     """Euclidean norms along some axes, which stay, of length 1."""
-    largest = jnp.max(jnp.abs(residual), axis=axis, keepdims=True, initial=0.0)
-    safe = jnp.where(largest == 0, 1.0, largest)
+    largest = abs(residual).max(axis=axis, keepdims=True, initial=0.0)
+    safe = xp.where(largest == 0, 1.0, largest)
     # Scaled by the largest entry, so that tiny residuals do not underflow when squared.
-    return largest * jnp.sqrt(jnp.sum((residual / safe) ** 2, axis=axis, keepdims=True))
+    return largest * xp.sqrt(((residual / safe) ** 2).sum(axis=axis, keepdims=True))

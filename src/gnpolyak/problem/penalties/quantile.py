@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base.arrays import as_real_array, part
+from gnpolyak.base.arrays import as_real_array, on_device, part
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_real
 from gnpolyak.problem.capabilities import TILT, Capability
@@ -31,7 +30,9 @@ class Pinball(Norm):
         q, between 0 and 1; ½ gives half of `L1`.
     """
 
+    over_xp: ClassVar[bool] = True
     quantile: Array
+    halves: Rows
 
     def __init__(self, b: Any, quantile: float) -> None:
         super().__init__(b)
@@ -44,6 +45,7 @@ class Pinball(Norm):
             )
         # An array rather than a constant, so that another quantile is no other program.
         self.quantile = as_real_array(np.asarray(quantile, np.dtype(self.b.dtype)), "quantile")
+        self.halves = _halves(self.b)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Penalty, tuple[int, ...]]]:
@@ -51,7 +53,8 @@ class Pinball(Norm):
             yield cls(rng.standard_normal(7), quantile), (7,)
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
-        return eqx.tree_at(lambda h: h.b, self, part(self.b, start, stop, size))
+        b = part(self.b, start, stop, size)
+        return eqx.tree_at(lambda h: (h.b, h.halves), self, (b, _halves(b)))
 
     @property
     def offers(self) -> frozenset[Capability]:
@@ -64,15 +67,20 @@ class Pinball(Norm):
     @property
     def rows(self) -> Rows:
         # max(q r, (q − 1) r) = |r/2| + (2q − 1) r/2.
-        return Rows(jnp.full(self.b.size, 0.5, self.b.dtype), None)
+        return self.halves
 
     def residuals(self, z: Array) -> Array:
-        return self.rows((self.b - z).ravel())
+        return self.halves((self.b - z).ravel())
 
     def value(self, z: Array) -> Array:
         r = self.b - z
-        return jnp.sum(jnp.maximum(self.quantile * r, (self.quantile - 1) * r))
+        return self.xp.maximum(self.quantile * r, (self.quantile - 1) * r).sum()
 
     def subgradient(self, z: Array) -> Array:
         r = self.b - z
-        return jnp.where(r > 0, -self.quantile, jnp.where(r < 0, 1 - self.quantile, jnp.zeros_like(r)))
+        return self.xp.where(r > 0, -self.quantile, self.xp.where(r < 0, 1 - self.quantile, self.xp.zeros_like(r)))
+
+
+def _halves(b: Any) -> Rows:
+    """Every measurement, times ½."""
+    return Rows(on_device(np.full(b.size, 0.5, np.dtype(b.dtype))), None)

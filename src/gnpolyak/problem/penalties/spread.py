@@ -64,6 +64,9 @@ class Spread(Penalty):
     def reading(self, z: Array) -> Array:
         return self.own.reading(z)
 
+    def read(self, z: Array) -> tuple[Array, Callable[[Array], Array], Callable[[Array], Array]]:
+        return self.own.read(z)
+
     def residuals(self, z: Array) -> Array:
         return self.own.residuals(z)
 

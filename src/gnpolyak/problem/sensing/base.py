@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar
 
 import jax
+import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
@@ -19,9 +21,9 @@ from gnpolyak.problem.maps import AutodiffMap, Map
 class Sensing(Part):
     """A linear operator A on images, always evaluated together with the map: x ↦ A(c(x)).
 
-    There are two ways to write one. An operator on an image that can be formed writes `apply`, and its adjoint comes
-    by itself. One that is evaluated on the factors that make up an image writes `measure`, and names in `needs` what a
-    map has to offer for it.
+    There are two ways to write one. An operator on an image that can be formed writes `apply`, and `adjoint` where it
+    knows it. One that is evaluated on the factors that make up an image writes `measure`, and `push` where it knows it,
+    and names in `needs` what a map has to offer for it. Autodiff gives the rest.
     """
 
     needs: ClassVar[Capability] = IMAGE
@@ -42,17 +44,26 @@ class Sensing(Part):
 
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         """A(c(x)), and the pullback v ↦ Jᵀ(Aᵀv) at the same point."""
-        z, pull = jax.vjp(lambda x: self.apply(c(x)), x)
-        return z, trees.adjoint(lambda v: pull(v)[0])
+        image, pull = _image(c, x)
+        return self.apply(image), lambda v: pull(self.adjoint(image, v))
+
+    def push(self, c: Map, x: Tree) -> Callable[[Tree], Array]:
+        """The derivative z ↦ A(Jz) of the measurements at x."""
+        if self._writes_measure:
+            return jax.linearize(lambda y: self.measure(c, y)[0], x)[1]
+        along = c.linearize(x)[0]
+        return lambda z: self.apply(along(z))
+
+    def adjoint(self, image: Array, v: Array) -> Array:
+        """Aᵀv as an array like the image, of which only shape and type count."""
+        if self._writes_measure:
+            return self.measure(_UNCHANGED, image)[1](v)
+        pull = jax.vjp(self.apply, image)[1]
+        return trees.adjoint(lambda v: pull(v)[0])(v)
 
     @property
-    def own_adjoint(self) -> bool:
-        """Whether every adjoint is to be the pullback of `measure`, and none comes from autodiff."""
-        return False
-
-    def to_image(self, image: Array, v: Array) -> Array:
-        """Aᵀv as an array like the image: the pullback of these measurements through the map that changes nothing."""
-        return self.measure(_UNCHANGED, image)[1](v)
+    def _writes_measure(self) -> bool:
+        return type(self).measure is not Sensing.measure
 
     def whitened(self) -> Sensing:
         """The same measurements of a variable y in which they treat all directions alike; by default x is one."""
@@ -112,3 +123,26 @@ class Sensing(Part):
 
 
 _UNCHANGED = AutodiffMap(lambda image: image)
+
+
+def _image(c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+    """c(x), and the pullback v ↦ Jᵀv; of a map that states no derivative by one pass of autodiff."""
+    if type(c).linearize is not Map.linearize:
+        return c(x), prepared(c.xp, lambda: c.linearize(x)[1])
+    image, pull = jax.vjp(c, x)
+    return image, trees.adjoint(lambda v: pull(v)[0])
+
+
+def prepared(xp: Any, make: Callable[[], Callable[[Array], Tree]]) -> Callable[[Array], Tree]:
+    """The linear map that `make` prepares; on the host only once it is called, since many measurements stay alone.
+
+    In a trace it is prepared at once: what is made inside a loop must not leave it.
+    """
+    if xp is not np:
+        return make()
+    made = cache(make)
+
+    def call(v: Array) -> Tree:
+        return made()(v)
+
+    return call

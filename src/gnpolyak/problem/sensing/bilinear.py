@@ -16,7 +16,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BILINEAR_FORMS, Capability
 from gnpolyak.problem.maps import LowRank, Map
 from gnpolyak.problem.sensing.base import Sensing
-from gnpolyak.problem.sensing.power import floating, stored
+from gnpolyak.problem.sensing.power import floating, stored, widened
 
 
 class BilinearSensing(Sensing):
@@ -36,6 +36,7 @@ class BilinearSensing(Sensing):
         As for `PowerSensing`: keep the rows in this dtype whatever the arithmetic is done in.
     """
 
+    over_xp: ClassVar[bool] = True
     needs: ClassVar[Capability] = BILINEAR_FORMS
     p: Array
     q: Array
@@ -64,7 +65,13 @@ class BilinearSensing(Sensing):
             yield cls(*rows), LowRank(), (rng.standard_normal((d1, r)), rng.standard_normal((d2, r)))
 
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-        return c.bilinear_forms(x, self.p.astype(x[0].dtype), self.q.astype(x[1].dtype))
+        return c.bilinear_forms(x, *self._rows(x))
+
+    def push(self, c: Map, x: Tree) -> Callable[[Tree], Array]:
+        return c.bilinear_push(x, *self._rows(x))
+
+    def _rows(self, x: Tree) -> tuple[Array, Array]:
+        return widened(self.p, x[0].dtype), widened(self.q, x[1].dtype)
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
         return self.like(lambda rows: arrays.part(rows, start, stop, size))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import abc
+import os
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole, require_seed
-from gnpolyak.base.transforms import walsh_hadamard
+from gnpolyak.base.transforms import joined, walsh_hadamard
 from gnpolyak.problem.capabilities import INTENSITIES, Capability
 from gnpolyak.problem.maps import Hermitian, Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
@@ -22,6 +23,8 @@ from gnpolyak.problem.sensing.base import Sensing
 # fourth moment is then twice the square of their second, as that of complex Gaussian numbers is, and no entry of the
 # signal is left in the dark. Codes of one modulus could not tell one bright point from another.
 _MODULI = 18, 122
+# From so many numbers on, transforms are shared among cores: for fewer, waking threads takes longer.
+_SHARED = 2**15
 
 
 class CodedSensing(Sensing):
@@ -45,7 +48,7 @@ class CodedSensing(Sensing):
                 advice="pass codes[None] for a single pattern",
             )
         self._check_shape(given.shape[1:])
-        self.codes = tuple(_small(part) for part in _parts(given))
+        self.codes = tuple(_small(part) for part in _parts(arrays.at_hand(given)))
 
     @classmethod
     def drawn(cls, shape: int | tuple[int, ...], patterns: int = 12, *, seed: int = 0) -> Self:
@@ -111,27 +114,36 @@ class CodedSensing(Sensing):
         """The patterns of each column before their moduli are taken, of shape (r, L, *shape)."""
         return self._transform(x.T.reshape(-1, 1, *self.shape) * self._codes(x))
 
-    def adjoint(self, patterns: Array) -> Array:
+    def backward(self, patterns: Array) -> Array:
         """The adjoint of `forward`, of shape (d, r)."""
-        back = jnp.sum(jnp.conj(self._codes(patterns)) * self._adjoint(patterns), axis=1)
+        back = (self._codes(patterns).conj() * self._adjoint(patterns)).sum(axis=1)
         return back.reshape(len(back), -1).T
 
     def _codes(self, like: Array) -> Array:
-        """The codes in the precision of an array."""
-        parts = [part.astype(like.real.dtype) for part in self.codes]
-        return parts[0] if len(parts) == 1 else lax.complex(*parts)
+        """The codes in the precision of an array; on the host they are kept in it."""
+        dtype = np.dtype(like.real.dtype)
+        if dtype in self._kept:
+            return self._kept[dtype]
+        parts = [part.astype(dtype) for part in self.codes]
+        codes = parts[0] if len(parts) == 1 else joined(self.xp, *parts)
+        if self.xp is np:
+            self._kept[dtype] = codes
+        return codes
+
+    @cached_property
+    def _kept(self) -> dict[np.dtype, Array]:
+        return {}
 
     def energy(self, like: Array) -> Array:
         """The mean over the patterns of |code|² for each entry of the signal, the diagonal of Σ p̄ᵢpᵢᵀ/m."""
         codes = self._codes(like)
-        return jnp.mean(jnp.square(codes.real) + jnp.square(codes.imag), axis=0).ravel()
+        return (codes * codes.conj()).real.mean(axis=0).ravel()
 
     def measure(self, c: Map, x: Array) -> tuple[Array, Callable[[Array], Array]]:
-        return c.intensities(x, self.forward, self.adjoint)
+        return c.intensities(x, self.forward, self.backward)
 
-    @property
-    def own_adjoint(self) -> bool:
-        return True
+    def push(self, c: Map, x: Array) -> Callable[[Array], Array]:
+        return c.intensities_push(x, self.forward)
 
     def check(self, x: Array) -> None:
         if x.shape[0] != self.d:
@@ -168,6 +180,8 @@ class FourierSensing(CodedSensing):
     True
     """
 
+    over_xp: ClassVar[bool] = True
+
     @classmethod
     def _draw(cls, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         turns = np.array([1, 1j, -1, -1j], np.complex64)
@@ -177,11 +191,21 @@ class FourierSensing(CodedSensing):
         """Every length has a fast Fourier transform."""
 
     def _transform(self, z: Array) -> Array:
-        return jnp.fft.fftn(z, axes=range(2, z.ndim))
+        return self._fourier("fftn", z)
 
     def _adjoint(self, z: Array) -> Array:
         # Not the inverse: without its factor 1/d.
-        return jnp.fft.ifftn(z, axes=range(2, z.ndim), norm="forward")
+        return self._fourier("ifftn", z, norm="forward")
+
+    def _fourier(self, name: str, z: Array, **how: Any) -> Array:
+        axes = range(2, z.ndim)
+        if self.xp is not np:
+            return getattr(self.xp.fft, name)(z, axes=axes, **how)
+        # SciPy's takes the transforms of many patterns on several cores. It takes long to import, and few need it.
+        from scipy import fft  # noqa: PLC0415
+
+        workers = os.cpu_count() if z.size >= _SHARED else 1
+        return getattr(fft, name)(z, axes=axes, workers=workers, **how)
 
 
 class HadamardSensing(CodedSensing):
@@ -199,6 +223,8 @@ class HadamardSensing(CodedSensing):
         `HadamardSensing.drawn(shape, patterns)` draws real ones.
     """
 
+    over_xp: ClassVar[bool] = True
+
     @classmethod
     def _draw(cls, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         return _moduli(shape, rng) * np.where(rng.random(shape, np.float32) < 0.5, -1, 1).astype(np.float32)
@@ -214,7 +240,7 @@ class HadamardSensing(CodedSensing):
             )
 
     def _transform(self, z: Array) -> Array:
-        return walsh_hadamard(z.reshape(*z.shape[:2], -1)).reshape(z.shape)
+        return walsh_hadamard(self.xp, z.reshape(*z.shape[:2], -1)).reshape(z.shape)
 
     def _adjoint(self, z: Array) -> Array:
         return self._transform(z)
@@ -225,14 +251,14 @@ def _moduli(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     return np.rint(least * (most / least) ** rng.random(shape, np.float32))
 
 
-def _parts(codes: Array) -> list[Array]:
-    return [codes.real, codes.imag] if jnp.iscomplexobj(codes) else [codes]
+def _parts(codes: Any) -> list[Any]:
+    return [codes.real, codes.imag] if np.iscomplexobj(codes) else [codes]
 
 
-def _small(part: Array) -> Array:
+def _small(part: Any) -> Array:
     """The numbers in a byte each, if they are whole and small enough."""
     if arrays.is_traced(part):
         return part
     host = np.asarray(part)
     whole = np.all(np.abs(host) <= 127) and np.array_equal(host, np.rint(host))
-    return arrays.on_device(host, np.int8) if whole else part
+    return arrays.on_device(host, np.int8) if whole else arrays.placed(part)

@@ -7,18 +7,18 @@ from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import sums
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import ENTRIES, Capability
 from gnpolyak.problem.maps import LowRank, Map, SymmetricCP
-from gnpolyak.problem.sensing.base import Sensing
+from gnpolyak.problem.sensing.base import Sensing, prepared
 
 
 class Entries(Sensing):
@@ -48,6 +48,7 @@ class Entries(Sensing):
     12.0
     """
 
+    over_xp: ClassVar[bool] = True
     needs: ClassVar[Capability] = ENTRIES
     indices: tuple[Array, ...]
     sweep: Sweep | None
@@ -59,7 +60,7 @@ class Entries(Sensing):
     def __init__(self, *indices: Any, shape: tuple[int, ...] | None = None) -> None:
         given, least = _axes(indices)
         self.shape = _shape(least, shape)
-        self.indices = tuple(arrays.on_device(axis, jnp.int32) for axis in given)
+        self.indices = tuple(arrays.on_device(axis, np.int32) for axis in given)
         self.sweep = Sweep.of(*given) if len(given) == 2 else None
         self.used = None
 
@@ -72,9 +73,15 @@ class Entries(Sensing):
     def apply(self, image: Array) -> Array:
         return self.counted(image[self.indices])
 
+    def adjoint(self, image: Array, v: Array) -> Array:
+        places: Any = 0
+        for index, size in zip(self.indices, image.shape, strict=True):
+            places = places * size + index
+        return sums(self.xp, self.counted(v), places, image.size).reshape(image.shape)
+
     def counted(self, z: Array) -> Array:
         """The measurements, with zeros for those that do not count."""
-        return z if self.used is None else jnp.where(jnp.arange(len(z)) < self.used, z, 0)
+        return z if self.used is None else self.xp.where(self.xp.arange(len(z)) < self.used, z, 0)
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
         indices = tuple(arrays.part(axis, start, stop, size) for axis in self.indices)
@@ -91,11 +98,23 @@ class Entries(Sensing):
         return Entries(*(rows(axis) for axis in self.indices), shape=self.shape)
 
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-        z, pull = jax.vjp(lambda x: self.counted(c.entries(x, self.indices)), x)
+        z, pull = self._seen(c, x)
+        return self.counted(z), lambda v: pull(self.counted(v))
+
+    def push(self, c: Map, x: Tree) -> Callable[[Tree], Array]:
+        along = c.entries_linearized(x, self.indices)[0]
+        return lambda z: self.counted(along(z))
+
+    def _seen(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
+        """The entries and their pullback; of a map that states no derivative of them by one pass of autodiff."""
+        if type(c).entries_linearized is not Map.entries_linearized:
+            back = prepared(c.xp, lambda: c.entries_linearized(x, self.indices)[1])
+            return c.entries(x, self.indices), back
+        z, pull = jax.vjp(lambda x: c.entries(x, self.indices), x)
         return z, trees.adjoint(lambda v: pull(v)[0])
 
     def check_image(self, c: Map, x: Tree) -> None:
-        image = jax.eval_shape(c, x).shape
+        image = c.image(x).shape
         if len(image) != len(self.shape) or any(a > b for a, b in zip(self.shape, image, strict=True)):
             raise InputError(
                 given=f"entries of an array of shape {self.shape} and an image of shape {image}",
@@ -131,7 +150,7 @@ class Sweep(Module):
             order = order[:0]
         else:
             major, minor = major[order], minor[order]
-        parts = [arrays.on_device(each, jnp.int32) for each in (major, minor, order, _bounds(major, width))]
+        parts = [arrays.on_device(each, np.int32) for each in (major, minor, order, _bounds(major, width))]
         return cls(parts[0], parts[1], parts[2], parts[3], transposed)
 
     def like(self, rows: np.ndarray, columns: np.ndarray, used: int, shape: tuple[int, ...]) -> Sweep:

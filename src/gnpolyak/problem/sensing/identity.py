@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,8 +20,13 @@ from gnpolyak.problem.sensing.base import Sensing
 class Identity(Sensing):
     """A = I: every entry of c(x) is compared with a datum."""
 
+    over_xp: ClassVar[bool] = True
+
     def apply(self, image: Array) -> Array:
         return image
+
+    def adjoint(self, image: Array, v: Array) -> Array:
+        return v
 
     def block(self, start: int, stop: int, size: int | None = None) -> Sensing:
         ends: Any = np.asarray([start, stop], np.int32)

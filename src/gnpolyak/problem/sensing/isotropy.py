@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from jax import Array
 
+from gnpolyak.base.arrays import at_hand
+
 # Rows looked at, for each entry of a row, and those that Σ is made of. Isotropic ones give condition numbers of 9, 2.
 _LOOKED_AT, _USED = 4, 32
 # Steps of Lanczos' method, which tell the condition number of a spectrum without gaps to a fifth.
@@ -32,6 +34,8 @@ def roots(stored: Sequence[Any]) -> tuple[np.ndarray, np.ndarray] | None:
     m, d = stored[0].shape
     if d == 1 or d > _LARGEST or len(stored) * m < _LOOKED_AT * d:
         return None
+    # Slices of JAX's arrays would be programs to compile.
+    stored = [at_hand(each) for each in stored]
     few = _few(stored)
     if not _condition(few) > _most(*few.shape):
         return None

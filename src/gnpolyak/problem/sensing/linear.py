@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.base import arrays, failures, tracing, trees
+from gnpolyak.base import arrays, failures, tracing
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import Portable, sums
 from gnpolyak.base.streams import Streamed, together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Hermitian, LowRank, Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
 
 
-class Matrix(Module):
+class Matrix(Portable):
     """A as an array, one row a measurement."""
 
+    over_xp: ClassVar[bool] = True
     rows: Array
 
     def block(self, start: int, stop: int, size: int | None) -> Matrix:
@@ -33,10 +35,15 @@ class Matrix(Module):
     def __call__(self, image: Array) -> Array:
         return self.rows @ image.ravel()
 
+    def adjoint(self, image: Array, v: Array) -> Array:
+        """Aᴴv, raveled. The vector is conjugated and not the rows, of which there would be a copy."""
+        return (v.conj() @ self.rows).conj()
 
-class Sparse(Module):
+
+class Sparse(Portable):
     """A as its entries that are not zero, ordered by rows: on a GPU as on a CPU, that is all JAX needs."""
 
+    over_xp: ClassVar[bool] = True
     row: Array
     column: Array
     entry: Array
@@ -56,11 +63,33 @@ class Sparse(Module):
         return Sparse(arrays.part(row, 0, entries), column, entry, self.m)
 
     def __call__(self, image: Array) -> Array:
+        if self.xp is np:
+            return self._compressed(image.size) @ image.ravel()
         terms = self.entry * image.ravel()[self.column]
         return jax.ops.segment_sum(terms, self.row, self.m, indices_are_sorted=True)
 
+    def adjoint(self, image: Array, v: Array) -> Array:
+        """Aᴴv, raveled."""
+        if self.xp is np:
+            return (self._compressed(image.size).T @ v.conj()).conj()
+        return sums(self.xp, self.entry.conj() * v[self.row], self.column, image.size)
 
-class Pair(Module):
+    def _compressed(self, size: int) -> Any:
+        """The matrix as SciPy has it, made once for images of a size: its products are those of compiled loops."""
+        if size not in self._made:
+            # Many problems do without SciPy, and it takes long to import.
+            from scipy.sparse import csr_array  # noqa: PLC0415
+
+            starts = np.searchsorted(np.asarray(self.row), np.arange(self.m + 1)).astype(np.int32)
+            self._made[size] = csr_array((self.entry, self.column, starts), (self.m, size))
+        return self._made[size]
+
+    @cached_property
+    def _made(self) -> dict[int, Any]:
+        return {}
+
+
+class Pair(Portable):
     """A and its adjoint as functions. Neither is differentiated: A is its own derivative."""
 
     forward: Function
@@ -109,6 +138,7 @@ class LinearSensing(Sensing):
     True
     """
 
+    over_xp: ClassVar[bool] = True
     operator: Matrix | Sparse | Pair
     shape: tuple[int, ...] | None = eqx.field(static=True)
     """That of an image; its size alone where A was a matrix, and None where it is the functions' affair."""
@@ -137,6 +167,14 @@ class LinearSensing(Sensing):
         self._check_image(image)
         return self.operator(image)
 
+    def adjoint(self, image: Array, v: Array) -> Array:
+        if isinstance(self.operator, Pair):
+            back = self.operator.adjoint(v)
+        else:
+            back = self.operator.adjoint(image, v).reshape(image.shape)
+        # Of a complex Aᵀv, what a real image can follow.
+        return (back if self.xp.iscomplexobj(image) else back.real).astype(image.dtype)
+
     def block(self, start: int, stop: int, size: int | None = None) -> Sensing:
         if isinstance(self.operator, Pair):
             return super().block(start, stop, size)
@@ -156,23 +194,11 @@ class LinearSensing(Sensing):
             return self
         return eqx.tree_at(lambda s: s.operator, self, self.operator.filled(entries))
 
-    @property
-    def own_adjoint(self) -> bool:
-        return isinstance(self.operator, Pair)
-
-    def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-        if not isinstance(self.operator, Pair):
-            return super().measure(c, x)
-        adjoint = self.operator.adjoint
-        image, pull = jax.vjp(c, x)
-        back = trees.adjoint(lambda u: pull(u)[0])
-        return self.apply(image), lambda v: back(_like(image, adjoint(v)))
-
     def _check_image(self, image: Array) -> None:
         shape = image.shape
         if isinstance(self.operator, Pair):
             _check_pair(self.operator, jax.ShapeDtypeStruct(shape, image.dtype))
-        elif self.shape not in (shape, (int(np.prod(shape)),)):
+        elif self.shape not in (shape, (math.prod(shape),)):
             raise InputError(
                 given=f"a matrix for images of {_told(self.shape)} and an image of shape {shape}",
                 needed="a column of A for each entry of the image",
@@ -213,8 +239,16 @@ def _operator(given: Any) -> tuple[Matrix | Sparse | Pair, tuple[int, ...] | Non
             missing="an axis for the measurements before those of the image, none of them empty",
             advice="pass A[None] for a single measurement",
         )
-    flat: Any = rows.flat() if isinstance(rows, Streamed) else rows.reshape(rows.shape[0], -1)
-    return Matrix(flat), rows.shape[1:]
+    return Matrix(_flat(rows)), rows.shape[1:]
+
+
+def _flat(rows: Any) -> Any:
+    if rows.ndim == 2:
+        return rows
+    if isinstance(rows, Streamed):
+        return rows.flat()
+    flat = arrays.at_hand(rows).reshape(rows.shape[0], -1)
+    return arrays.adopt(flat) if isinstance(flat, np.ndarray) else flat
 
 
 def _sparse(given: Any) -> tuple[Sparse, tuple[int, ...]]:
@@ -229,21 +263,9 @@ def _sparse(given: Any) -> tuple[Sparse, tuple[int, ...]]:
     # A matrix's row and col; both SciPy's matrices and its arrays of two dimensions have them.
     row, column = np.asarray(entries.row), np.asarray(entries.col)
     order = np.lexsort((column, row))
-    with arrays.precise(True):
-        return (
-            Sparse(
-                jnp.asarray(row[order], jnp.int32),
-                jnp.asarray(column[order], jnp.int32),
-                arrays.as_array(np.asarray(entries.data)[order], "A"),
-                int(entries.shape[0]),
-            ),
-            (int(entries.shape[1]),),
-        )
-
-
-def _like(image: Array, back: Array) -> Array:
-    """Aᵀv in the image's type; of a complex one, what a real image can follow."""
-    return (back if jnp.iscomplexobj(image) else back.real).astype(image.dtype)
+    places = [arrays.on_device(each[order], np.int32) for each in (row, column)]
+    numbers = arrays.as_array(np.asarray(entries.data)[order], "A")
+    return Sparse(places[0], places[1], numbers, int(entries.shape[0])), (int(entries.shape[1]),)
 
 
 def _check_pair(pair: Pair, image: jax.ShapeDtypeStruct) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from gnpolyak.base.transforms import joined
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Hermitian, Map
 from gnpolyak.problem.sensing.base import Sensing
@@ -19,8 +20,13 @@ class Parts(Sensing):
     Data are real: ``L1(b)`` takes a b of shape (…, 2), such as ``numpy.stack([y.real, y.imag], axis=-1)``.
     """
 
+    over_xp: ClassVar[bool] = True
+
     def apply(self, image: Array) -> Array:
-        return jnp.stack([jnp.real(image), jnp.imag(image)], axis=-1)
+        return self.xp.stack([image.real, image.imag], axis=-1)
+
+    def adjoint(self, image: Array, v: Array) -> Array:
+        return joined(self.xp, v[..., 0], v[..., 1]) if self.xp.iscomplexobj(image) else v[..., 0]
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Tree]]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.namespace import sums
 from gnpolyak.base.numbers import is_whole
-from gnpolyak.base.transforms import hadamard_matrix
+from gnpolyak.base.transforms import hadamard_matrix, joined
 from gnpolyak.problem.maps import Hermitian, Map
 from gnpolyak.problem.sensing.base import Sensing
 
@@ -51,6 +51,7 @@ class PauliSensing(Sensing):
     Array([ 1.,  1., -1.,  0.], dtype=float32)
     """
 
+    over_xp: ClassVar[bool] = True
     qubits: int = eqx.field(static=True)
     x: Array
     """Which qubits each string flips."""
@@ -64,7 +65,7 @@ class PauliSensing(Sensing):
             )
         self.qubits = int(qubits)
         masks = _masks(self.qubits, paulis)
-        self.x, self.z = (arrays.on_device(column, jnp.int32) for column in masks.T)
+        self.x, self.z = (arrays.on_device(column, np.int32) for column in masks.T)
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
@@ -73,19 +74,42 @@ class PauliSensing(Sensing):
 
     def apply(self, image: Array) -> Array:
         self._check_image(image.shape)
-        every = jnp.arange(2**self.qubits)
+        xp, every = self.xp, self.xp.arange(2**self.qubits)
         # Row x has the entries ρ[a, a ⊕ x], for all a.
         flipped = image[every, every ^ every[:, None]]
-        odd = jnp.bitwise_count(self.x & self.z)
-        real, imag = (self._transformed(part)[self.x, self.z] for part in (jnp.real(flipped), jnp.imag(flipped)))
+        is_imaginary, sign = self._phases(flipped.real.dtype)
+        real = self._transformed(flipped.real)[self.x, self.z]
+        if not xp.iscomplexobj(image):
+            return xp.where(is_imaginary, 0, sign * real)
         # The real part of i^k (real + i imag).
-        return jnp.where(odd % 2 == 0, real, -imag) * jnp.where(odd % 4 < 2, 1.0, -1.0).astype(real.dtype)
+        return sign * xp.where(is_imaginary, -self._transformed(flipped.imag)[self.x, self.z], real)
+
+    def adjoint(self, image: Array, v: Array) -> Array:
+        xp, every = self.xp, self.xp.arange(2**self.qubits)
+        is_imaginary, sign = self._phases(v.dtype)
+        signed = sign * v
+        real = self._transformed(self._scattered(xp.where(is_imaginary, 0, signed)))
+        places = every ^ every[:, None], every[:, None]
+        if not xp.iscomplexobj(image):
+            return real[places]
+        imag = self._transformed(self._scattered(xp.where(is_imaginary, -signed, 0)))
+        return joined(xp, real, imag)[places]
+
+    def _phases(self, dtype: np.dtype) -> tuple[Array, Array]:
+        """i^|x∧z| of each string: whether it is imaginary, and its sign."""
+        turns = self.xp.bitwise_count(self.x & self.z) % 4
+        return turns % 2 == 1, self.xp.where(turns < 2, 1.0, -1.0).astype(dtype)
+
+    def _scattered(self, v: Array) -> Array:
+        """The matrix with the sum of the numbers of each string in the row of its x and the column of its z."""
+        d = 2**self.qubits
+        return sums(self.xp, v, self.x * d + self.z, d * d).reshape(d, d)
 
     def _transformed(self, rows: Array) -> Array:
-        """Σₐ (−1)^(z·a) rows[:, a] for all z."""
-        high, low = (hadamard_matrix(q, rows.dtype) for q in (self.qubits // 2, self.qubits - self.qubits // 2))
-        split = rows.reshape(len(rows), len(high), len(low))
-        return jnp.einsum("xab,ac,bd->xcd", split, high, low).reshape(rows.shape)
+        """Σₐ (−1)^(z·a) rows[:, a] for all z; its own adjoint."""
+        halves = self.qubits // 2, self.qubits - self.qubits // 2
+        high, low = (hadamard_matrix(self.xp, q, rows.dtype) for q in halves)
+        return (high @ rows.reshape(len(rows), len(high), len(low)) @ low).reshape(rows.shape)
 
     def _check_image(self, shape: tuple[int, ...]) -> None:
         d = 2**self.qubits

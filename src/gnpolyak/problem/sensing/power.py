@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -52,6 +53,7 @@ class PowerSensing(Sensing):
         it does on every CPU, all rows are widened at once in each call, and memory is saved only between calls.
     """
 
+    over_xp: ClassVar[bool] = True
     needs: ClassVar[Capability] = POWER_FORMS
     p: Array
     q: Array | None
@@ -78,15 +80,22 @@ class PowerSensing(Sensing):
             yield cls(p, q if centred else None), Hermitian(), x.T
 
     def measure(self, c: Map, x: Array) -> tuple[Array, Callable[[Array], Array]]:
-        plus, pull_plus = c.power_forms(x, self.p.astype(x.dtype))
+        plus, pull_plus = c.power_forms(x, widened(self.p, x.dtype))
         if self.q is None:
             return plus, pull_plus
-        minus, pull_minus = c.power_forms(x, self.q.astype(x.dtype))
+        minus, pull_minus = c.power_forms(x, widened(self.q, x.dtype))
         return plus - minus, lambda v: pull_plus(v) - pull_minus(v)
+
+    def push(self, c: Map, x: Array) -> Callable[[Array], Array]:
+        plus = c.power_push(x, widened(self.p, x.dtype))
+        if self.q is None:
+            return plus
+        minus = c.power_push(x, widened(self.q, x.dtype))
+        return lambda z: plus(z) - minus(z)
 
     def whitened(self) -> Sensing:
         found = roots(self.rows())
-        return self if found is None else Whitened(self, *map(jnp.asarray, found))
+        return self if found is None else Whitened(self, *map(jax.device_put, found))
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
         return self.like(lambda rows: arrays.part(rows, start, stop, size))
@@ -105,11 +114,10 @@ class PowerSensing(Sensing):
         """The same with rows in a dtype that sums can be taken in, for whoever computes with them as they are."""
         if self.p.dtype != _NARROW:
             return self
-        rows = [each.astype(jnp.float32) for each in self.rows()]
-        return PowerSensing(*rows)
+        return PowerSensing(*arrays.cast(self.rows(), np.dtype(np.float32)))
 
     def check(self, x: Array) -> None:
-        if any(map(jnp.iscomplexobj, self.rows())) and not jnp.iscomplexobj(x):
+        if any(map(np.iscomplexobj, self.rows())) and not np.iscomplexobj(x):
             raise InputError(
                 given="complex measurement vectors for a real variable",
                 needed="a complex variable, as Hermitian has, or real measurement vectors",
@@ -133,6 +141,7 @@ class Whitened(Sensing):
     is solved for. No row is changed or copied.
     """
 
+    over_xp: ClassVar[bool] = True
     needs: ClassVar[Capability] = POWER_FORMS
     rows: Any
     """The measurements of X."""
@@ -145,8 +154,7 @@ class Whitened(Sensing):
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Sensing, Map, Any]]:
         root = np.diag([1.0, 2.0, 3.0, 4.0]) + 0.5
         rows = PowerSensing(*rng.standard_normal((2, 11, 4)))
-        both = jnp.asarray(root), jnp.asarray(np.linalg.inv(root))
-        yield cls(rows, *both), SymmetricCP(3), rng.standard_normal((4, 2))
+        yield cls(rows, *map(arrays.placed, (root, np.linalg.inv(root)))), SymmetricCP(3), rng.standard_normal((4, 2))
 
     @property
     def label(self) -> str:
@@ -168,6 +176,10 @@ class Whitened(Sensing):
         z, pull = self.rows.measure(c, self.back(x))
         return z, lambda v: self.back(pull(v))
 
+    def push(self, c: Map, x: Tree) -> Callable[[Tree], Array]:
+        along = self.rows.push(c, self.back(x))
+        return lambda z: along(self.back(z))
+
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
         return eqx.tree_at(lambda s: s.rows, self, self.rows.block(start, stop, size))
 
@@ -176,6 +188,11 @@ class Whitened(Sensing):
 
     def check(self, x: Array) -> None:
         self.rows.check(x)
+
+
+def widened(rows: Array, dtype: np.dtype) -> Array:
+    """The rows in the dtype of the arithmetic, and themselves where they are kept in it."""
+    return rows if rows.dtype == dtype else rows.astype(dtype)
 
 
 def floating(storage: Any, *narrow: np.dtype) -> np.dtype:

@@ -51,10 +51,6 @@ class Shards(Sensing):
         return False
 
     @property
-    def own_adjoint(self) -> bool:
-        return True
-
-    @property
     def label(self) -> str:
         devices = len(self.layout.lengths)
         return f"{self.each.label} on {devices} device{'s' if devices > 1 else ''}"

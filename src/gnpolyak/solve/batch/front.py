@@ -16,8 +16,8 @@ from gnpolyak.solve.batch.given import Given
 from gnpolyak.solve.batch.members import part
 from gnpolyak.solve.batch.solving import Batch
 from gnpolyak.solve.batch.task import Task
+from gnpolyak.solve.driver import Clock, Limits
 from gnpolyak.solve.explaining import explained
-from gnpolyak.solve.loop import Limits
 from gnpolyak.solve.progress import members_bar
 from gnpolyak.solve.result import Result
 from gnpolyak.steps.methods import Method
@@ -67,7 +67,7 @@ def minimize_batch(
     max_calls : int, optional
         Most oracle calls of each member.
     max_seconds : float, optional
-        Most seconds in the loop, for all of them together and not counting compilation.
+        Most seconds of the whole call, for all of them together.
     callback : callable, optional
         Called with the number of a member and its `Result` when it is done; raising StopIteration ends the others.
     progress : bool
@@ -93,6 +93,7 @@ def minimize_batch(
     >>> all(np.allclose(res.x, [2.0, 3.0]) for res in gnp.minimize_batch(problem, x0s, target=0.0))
     True
     """
+    clock = Clock()
     check_callback(callback)
     polish, progress = require_flag("polish", polish), require_flag("progress", progress)
     chosen = as_method(method, cuts)
@@ -102,9 +103,9 @@ def minimize_batch(
     limits = Limits(checked_calls(max_calls, rule), checked_seconds(max_seconds))
     convert = arrays.to_jax if arrays.is_jax(x0s) else arrays.to_numpy
     shown = members_bar(given.count, chosen.name) if progress else nullcontext(None)
-    computing, explaining = arrays.computing_in(given.dtype), explained(first, part(given.x, 0))
+    computing, explaining = arrays.computing_in(given.dtype, compiled=False), explained(first, part(given.x, 0))
     with computing, explaining, shown as report, interruptible() as interrupted:
-        task = Task(chosen, rule, limits, interrupted, convert, polish, given.dtype)
+        task = Task(chosen, rule, limits, interrupted, convert, polish, given.dtype, clock)
         return _in_order(Batch(task, given), callback, report)
 
 

@@ -48,7 +48,7 @@ class Given:
         starts = arrays.cast(starts, dtype)
         if first.box is not None:
             with arrays.precise(True):
-                starts = first.box.project(starts)
+                starts = first.box.project(jax.numpy, starts)
         return cls(members, jax.tree.map(np.asarray, starts), x0s, dtype)
 
     @property

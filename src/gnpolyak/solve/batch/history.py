@@ -32,7 +32,7 @@ def written(trace: Trace, calls: np.ndarray, before: float, after: float) -> Wri
     step = np.repeat(np.arange(flat.size), flat)
     points = np.zeros(len(step), bool)
     points[(np.cumsum(flat) - 1)[flat > 0]] = True
-    taken = {name: getattr(trace, name).T.ravel()[step] for name in trace.__dataclass_fields__ if name != "calls"}
+    taken = {name: getattr(trace, name).T.ravel()[step] for name in trace._fields if name != "calls"}
     ends, counts = np.cumsum(each.sum(axis=1)), each.sum(axis=1)
     rank = np.arange(1, len(step) + 1) - np.repeat(ends - counts, counts)
     columns = [

@@ -1,4 +1,4 @@
-"""Where a batch is worked on: lanes, one for each device or core, each with a clock of its own."""
+"""Where a batch is worked on: lanes, one for each device or core."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ import numpy as np
 
 from gnpolyak.base.settings import tracing_in
 from gnpolyak.problem.composite import Composite
+from gnpolyak.solve.driver import Clock
 
 
 @dataclass
 class Lane:
-    """A device, and the seconds that were spent there without compilation."""
+    """A device, and the clock of the batch."""
 
     device: Any
     """None for the default one."""
-    seconds: float = 0.0
+    clock: Clock
     _placed: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def placed(self, leaf: Any) -> Any:
@@ -36,7 +37,7 @@ class Lane:
 class Lanes:
     """Lanes, of which each is used by one thread at a time."""
 
-    def __init__(self, problem: Composite) -> None:
+    def __init__(self, problem: Composite, clock: Clock) -> None:
         devices = jax.local_devices()
         self.on_cpu = devices[0].platform == "cpu"
         # Programs of several devices wait for each other there: begun by two threads they might wait for ever.
@@ -44,7 +45,7 @@ class Lanes:
         self.count = 1 if alone else max(len(devices), _cores() if self.on_cpu else 1)
         self._free: SimpleQueue[Lane] = SimpleQueue()
         for number in range(self.count):
-            self._free.put(Lane(None if alone or len(devices) == 1 else devices[number % len(devices)]))
+            self._free.put(Lane(None if alone or len(devices) == 1 else devices[number % len(devices)], clock))
 
     @contextmanager
     def one(self, dtype: np.dtype) -> Iterator[Lane]:

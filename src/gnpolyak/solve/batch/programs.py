@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gnpolyak.base.modules import Module
 from gnpolyak.base.trees import Tree
-from gnpolyak.problem.composite import Composite
+from gnpolyak.oracles import oracle_for
 from gnpolyak.solve.batch.members import Members, chosen
 from gnpolyak.solve.dual import search
 from gnpolyak.steps.iteration import State, init, step
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
-from gnpolyak.steps.weighted import data
 
 # The most steps of a chunk.
 STEPS = 16
 
 
-class Trace(Module):
+class Trace(NamedTuple):
     """What a chunk writes down of each of its steps, one column for each member."""
 
     calls: Array
@@ -56,8 +53,8 @@ def begin(
     state = members.each(lambda problem, x, made: init(problem, method, target, x, calls=made, limit=limit), x, made)
     counts = jnp.arange(state.status.shape[0]) < filled
     status = jnp.where(counts, state.status, jnp.asarray(Status.INTERRUPTED, jnp.int32))
-    state = eqx.tree_at(lambda s: s.status, state, status)
-    return state if gap is None else eqx.tree_at(lambda s: s.first_gap, state, gap)
+    state = state._replace(status=status)
+    return state if gap is None else state._replace(first_gap=gap)
 
 
 def going(method: Method, state: State) -> Array:
@@ -82,7 +79,7 @@ def advance(members: Members, method: Method, target: Target, state: State, leas
         before, trace, made = carry
         goes = going(method, before)
         # Who has stopped is left no calls, so that nothing is looked for on its behalf for long.
-        tried = eqx.tree_at(lambda s: s.limit, before, jnp.where(goes, before.limit, before.calls))
+        tried = before._replace(limit=jnp.where(goes, before.limit, before.calls))
         moved, info = members.each(lambda problem, state: step(problem, method, target, state), tried)
         now = chosen(goes, moved, before)
         row = Trace(
@@ -102,20 +99,17 @@ def advance(members: Members, method: Method, target: Target, state: State, leas
 @jax.jit
 def certificates(members: Members, x: Tree, tol: float, budget: Array) -> tuple[Any, ...]:
     """The searches for dual vectors of problems without a box."""
-    return members.each(lambda problem, x, budget: search(problem, x, tol, budget, None)[:-1], x, budget)
+    return members.each(lambda problem, x, budget: search(oracle_for(problem, x), x, tol, budget, None)[:-1], x, budget)
 
 
 @jax.jit
 def residuals(members: Members, x: Tree) -> Array:
     """b − A(c(x)), flat."""
 
-    def of(problem: Composite, x: Tree) -> Array:
-        return problem.penalty.residuals(problem.measure(x)).ravel()
-
-    return members.each(of, x)
+    return members.each(lambda problem, x: oracle_for(problem, x).residuals(x)[1], x)
 
 
 @jax.jit
 def all_data(members: Members, x: Tree) -> Array:
     """The data, flat."""
-    return members.each(data, x)
+    return members.each(lambda problem, x: oracle_for(problem, x).data, x)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ from gnpolyak.solve.batch import programs
 from gnpolyak.solve.batch.history import Written, written
 from gnpolyak.solve.batch.lanes import Lane
 from gnpolyak.solve.batch.members import Leaves, Members, assign, part
-from gnpolyak.solve.chunks import known
+from gnpolyak.solve.runners.compiled import known
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
@@ -57,13 +56,11 @@ class Rounds:
     leaves: Leaves
     width: int
     lane: Lane
-    stops: Callable[[float], Status]
+    stops: Callable[[], Status]
     """Whether the host ends the solve, by the clock."""
     most_kept: int
     """How many tiles' arrays stay where they were put."""
     _kept: dict[bytes, Members] = field(default_factory=dict)
-    _began: float = field(default_factory=time.perf_counter)
-    """When the tile that is worked on was begun."""
 
     def stage(
         self,
@@ -95,7 +92,7 @@ class Rounds:
 
     def _advanced(self, members: Members, method: Method, target: Target, state: State, filled: int) -> Any:
         """A chunk of steps, or none where the host has a reason to end."""
-        goes_on = self.stops(self.lane.seconds + time.perf_counter() - self._began) is Status.RUNNING
+        goes_on = self.stops() is Status.RUNNING
         least = max(1, int(filled * (1 - _STOPPED)))
         return programs.advance(members, method, target, state, np.int32(least if goes_on else filled + 1))
 
@@ -104,7 +101,7 @@ class Rounds:
         few = 0
         while True:
             running = np.flatnonzero(_going(method, stage.state))
-            status = self.stops(self.lane.seconds)
+            status = self.stops()
             if not len(running) or status is not Status.RUNNING:
                 break
             few = few + 1 if len(running) * _SHARE <= self.width else 0
@@ -154,14 +151,13 @@ class Rounds:
 
         with _compiling:
             if not known((self._members(who[full(tiles[0])]), key, width, str(self.lane.device))):
-                # The first call of a program takes its compiler's time, which is not the clock's.
-                run(tiles[0])
+                with self.lane.clock.on("compiling"):
+                    run(tiles[0])
         told = []
         for at in tiles:
-            before, self._began = self.lane.seconds, time.perf_counter()
+            before = self.lane.clock.seconds
             out = run(at)
-            self.lane.seconds += time.perf_counter() - self._began
-            told.append((at, (before, self.lane.seconds), out))
+            told.append((at, (before, self.lane.clock.seconds), out))
         return told
 
     def _members(self, places: np.ndarray) -> Members:

@@ -19,8 +19,7 @@ from gnpolyak.solve.batch.rounds import Rounds
 from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.batch.together import Piece, Together
 from gnpolyak.solve.batch.whitening import Whitening
-from gnpolyak.solve.finish import proves
-from gnpolyak.solve.hosted import is_hosted
+from gnpolyak.solve.evaluation import chosen_runner
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.ways import delivered, ended, solution
 
@@ -51,27 +50,24 @@ class Batch:
 
     def _is_hosted(self) -> bool:
         """Whether members are solved one after the other, in NumPy: few small problems, or models that run there."""
-        problem, x = self.given.problems[0], part(self.given.x, 0)
-        task = self.task.suited(problem, x)
-        stages = task.method.stages(problem, task.rule, x)
-        few = self.given.count < _WORTH_COMPILING and any(is_hosted(problem, *stage, x) for stage in stages)
-        return few or isinstance(problem.map, NumpyMap)
+        problem = self.given.problems[0]
+        few = self.given.count < _WORTH_COMPILING
+        on_host = chosen_runner(problem, self.task.method, self.task.rule) == "host"
+        return (few and on_host) or isinstance(problem.map, NumpyMap)
 
     def _one_by_one(self) -> Done:
-        seconds = 0.0
         for i in range(self.given.count):
             ((_, task, piece),) = self._settled([i])
             x, solved = part(piece.x, 0), piece.solved[0]
-            run = task.run(piece.given[0], solved, proves=proves(solved, task.rule, x), seconds=seconds)
+            run = task.run(piece.given[0], solved, x)
             res = solution(run, task.method, task.rule, x)
             res = delivered(ended(run, task.method, task.rule, res, task.polish), task.method, piece.like[0])
-            seconds = run.seconds
             yield [i], [res]
 
     def _in_pieces(self) -> Done:
         """By programs that are compiled once."""
         few, count = Leaves(self.given.problems[:2]), self.given.count
-        lanes = Lanes(self.given.problems[0])
+        lanes = Lanes(self.given.problems[0], self.task.clock)
         width = _width(few.size, count, lanes)
         size = width * int(np.clip(count // (width * lanes.count), 1, _TILES))
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.loop import Limits, Run
+from gnpolyak.solve.driver import Clock, Limits, Run
+from gnpolyak.solve.evaluation import Evaluation, chosen_runner
+from gnpolyak.solve.finish import proves
 from gnpolyak.solve.result import Result
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
@@ -29,6 +31,7 @@ class Task:
     to_user: Callable[[Tree], Tree]
     polish: bool
     dtype: np.dtype
+    clock: Clock
     stopped: threading.Event = field(default_factory=threading.Event)
     """Whether a callback has asked for an end, or something else has ended it."""
 
@@ -37,17 +40,24 @@ class Task:
         method = self.method.suited(problem, x)
         return replace(self, method=method, rule=self.rule.suited(method.breadth))
 
-    def stops(self, seconds: float) -> Status:
+    def stops(self) -> Status:
         """The reason to end that only the host can see, if there is one."""
         if self.interrupted.is_set():
             return Status.INTERRUPTED
         if self.stopped.is_set():
             return Status.STOPPED_BY_CALLBACK
-        return Status.TIME_LIMIT if seconds >= self.limits.seconds else Status.RUNNING
+        return Status.TIME_LIMIT if self.clock.seconds >= self.limits.seconds else Status.RUNNING
 
-    def run(self, given: Composite, solved: Composite, **known: Any) -> Run:
-        """The solve of one member."""
-        return Run(solved, given, self.to_user, self.limits, self.interrupted, self._observers(), **known)
+    def run(self, given: Composite, solved: Composite, x: Tree, **known: Any) -> Run:
+        """The solve of one member, from a point like x."""
+
+        def halted(estimate: float) -> bool:
+            return self.interrupted.is_set() or self.clock.seconds + estimate > self.limits.seconds
+
+        evaluation = Evaluation(solved, x, chosen_runner(solved, self.method, self.rule), halted)
+        known.setdefault("proves", proves(evaluation, self.rule) if "proves" not in known else None)
+        observers, limits = self._observers(), self.limits
+        return Run(evaluation, given, self.to_user, limits, self.interrupted, observers, self.clock, **known)
 
     def _observers(self) -> list[Callable[[Result], Any]]:
         def stop(res: Result) -> None:

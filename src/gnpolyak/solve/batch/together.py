@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import numpy as np
 
 from gnpolyak.base import foreign
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles import forms_jacobian
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.batch import programs
@@ -19,9 +19,9 @@ from gnpolyak.solve.batch.members import assign, part
 from gnpolyak.solve.batch.rounds import Rounds, Stage
 from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.certificate import Certificate, told_of_each
+from gnpolyak.solve.driver import FINAL, noted, rule_of
 from gnpolyak.solve.dual import LEAST, stacked
 from gnpolyak.solve.finish import CLAIMS, certified, typical_of_each
-from gnpolyak.solve.loop import FINAL, noted, rule_of
 from gnpolyak.solve.outliers import corrupted_of_each, places
 from gnpolyak.solve.result import History, Result
 from gnpolyak.solve.values import is_lost
@@ -30,7 +30,6 @@ from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
-from gnpolyak.steps.weighted import forms_jacobian
 
 _FINAL, _CLAIMS = ([int(status) for status in each] for each in (FINAL, CLAIMS))
 
@@ -80,6 +79,7 @@ class Together:
         self.task, self.piece, self.rounds = task, piece, rounds
         self.count = len(piece.given)
         self.everyone = np.arange(self.count)
+        self.forms = forms_jacobian(piece.solved[0], part(piece.x, 0))
         self.has_data, self.label = piece.solved[0].penalty.has(RESIDUALS), piece.solved[0].label
 
     def results(self) -> list[Result]:
@@ -100,7 +100,7 @@ class Together:
     def _through(self) -> None:
         """The stages, each for those that need it, from the best point so far."""
         piece, task = self.piece, self.task
-        stages = task.method.stages(piece.solved[0], task.rule, part(piece.x, 0))
+        stages = task.method.stages(piece.solved[0], task.rule, self.forms)
         self.x, self.value = jax.tree.map(np.array, piece.x), np.full(self.count, np.inf)
         self.status, self.calls = np.zeros(self.count, np.int32), np.zeros(self.count, np.int32)
         self.passages: list[Passage] = []
@@ -149,18 +149,19 @@ class Together:
         rule, problem, lane = self.task.rule, self.piece.solved[0], self.rounds.lane
         told: list[Certificate | None] = [None] * self.count
         self.r: np.ndarray | None = None
-        by_products = self.has_data and problem.box is None and not forms_jacobian(problem, part(self.x, 0))
+        by_products = self.has_data and problem.box is None and not self.forms
         who = np.flatnonzero(self._need_certificates()) if by_products and not rule.exact else np.zeros(0, int)
-        if not len(who) or self.task.stops(lane.seconds) is Status.INTERRUPTED:
+        if not len(who) or self.task.stops() is Status.INTERRUPTED:
             return told
         budget = (self.task.limits.calls - self.calls[who]).astype(np.int32)
-        x, tol, began = part(self.x, who), float(rule.tol), lane.seconds
+        x, tol, began = part(self.x, who), float(rule.tol), lane.clock.seconds
         found = self.rounds.all_of(
             who, lambda m, at: programs.certificates(m, part(x, at), tol, budget[at]), "certificates"
         )
         # As much of the time as each would be charged with alone, were the work shared evenly.
-        dual = stacked(found, (lane.seconds - began) / len(who))
-        for i, certificate in zip(who, told_of_each(dual), strict=True):
+        dual = stacked(found)
+        each = told_of_each(dual, (lane.clock.seconds - began) / len(who))
+        for i, certificate in zip(who, each, strict=True):
             told[i] = certificate
         self.r = dual.r if len(who) == self.count else None
         return told
@@ -184,7 +185,7 @@ class Together:
     ) -> list[np.ndarray | None]:
         """The outliers of members of which no more is to be said: certified, with good and bad data apart."""
         task, piece = self.task, self.piece
-        problem, after = piece.solved[0], (task.rule, part(piece.x, 0), Status.CERTIFIED)
+        problem, after = piece.solved[0], (task.rule, self.forms, Status.CERTIFIED)
         if r is None or self.b is None or task.polish or task.method.fallback(problem, *after):
             return [None] * self.count
         found = corrupted_of_each(r, self.b)
@@ -194,10 +195,9 @@ class Together:
     def _plain(self, i: int, certificate: Certificate, outliers: np.ndarray) -> Result:
         """What `_conclude` comes to for such a member, without asking for what is known."""
         passage, lane = self.passages[self.last[i]], self.rounds.lane
-        value, seconds = float(self.value[i]), lane.seconds + certificate.seconds
+        value, seconds = float(self.value[i]), lane.clock.seconds
         sensing = self.piece.solved[i].sensing
-        # By way of the class: a method of a module's object is an object too, and takes longer to make than all this.
-        x = self.task.to_user(type(sensing).back(sensing, part(self.x, i)))
+        x = self.task.to_user(sensing.back(part(self.x, i)))
         return Result(
             x=foreign.like(self.piece.like[i], x),
             value=value,
@@ -216,26 +216,23 @@ class Together:
         )
 
     def _conclude(self, i: int, certificate: Certificate | None, r: np.ndarray | None) -> Result:
-        piece, task, lane, passage = self.piece, self.task, self.rounds.lane, self.passages[self.last[i]]
+        piece, task, passage = self.piece, self.task, self.passages[self.last[i]]
         bound, allowed = self.bound, float(self.allowed[i])
         run = task.run(
             piece.given[i],
             piece.solved[i],
+            part(piece.x, i),
             proves=lambda value, first: value - bound <= allowed,
             method=passage.method,
             rows=self._rows(i),
             calls=int(self.calls[i]),
-            seconds=lane.seconds,
         )
         res = run.result(passage.method, passage.target, self._state(i), Status(int(self.status[i])))
         seen = None if r is None or self.b is None else (res.x, r[i], self.b[i])
         res = certified(run, task.rule, res, found=certificate)
         res = otherwise(run, task.method, task.rule, part(piece.x, i), res)
         res = ended(run, task.method, task.rule, res, task.polish, seen)
-        res = delivered(res, task.method, piece.like[i])
-        # What a member did alone is the batch's time too.
-        lane.seconds = max(lane.seconds, run.seconds)
-        return res
+        return delivered(res, task.method, piece.like[i])
 
     def _rows(self, i: int) -> list[np.ndarray]:
         return [row for each in self.passages for row in each.rows(i)]
@@ -245,4 +242,4 @@ class Together:
         state = self.passages[self.last[i]].state(i)
         if self.best[i] == self.last[i]:
             return state
-        return eqx.tree_at(lambda s: s.best, state, self.passages[self.best[i]].state(i).best)
+        return state._replace(best=self.passages[self.best[i]].state(i).best)

@@ -30,8 +30,7 @@ class Whitening:
 
 def _isotropic(problems: Sequence[Composite]) -> Sequence[bool]:
     """Which measurements stay as they are, told for all at once where they are power measurements of one shape."""
-    # By way of the class: a method of a module's object is an object too, and takes longer to make than this.
-    rows = [PowerSensing.rows(each.sensing) for each in problems if type(each.sensing) is PowerSensing]
+    rows = [each.sensing.rows() for each in problems if type(each.sensing) is PowerSensing]
     return alike(rows).tolist() if len(rows) == len(problems) else [False] * len(problems)
 
 

@@ -6,6 +6,7 @@ absolute deviations fit finds them, at their true scale and whatever the outlier
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations_with_replacement, permutations
 from math import comb, factorial, prod
 
@@ -30,9 +31,7 @@ def unknowns(s: int, n: int) -> int:
 def fit(p: np.ndarray, q: np.ndarray | None, b: np.ndarray, residual: np.ndarray, n: int) -> np.ndarray:
     """The symmetric T that minimises Σ |T(pᵢ, …) − T(qᵢ, …) − bᵢ|, nearly, by reweighting from known residuals."""
     s = p.shape[1]
-    index = np.array(list(combinations_with_replacement(range(s), n)))
-    # √(multiplicity): coordinates in an orthonormal basis of Sym^n, which keeps the normal equations well scaled.
-    root = np.sqrt([_multiplicity(row) for row in index.tolist()])
+    index, root = _basis(s, n)
     features = _monomials(p, index) if q is None else _monomials(p, index) - _monomials(q, index)
     features *= root
     entries = _fitted(features, b, residual)
@@ -61,6 +60,16 @@ def _products(z: np.ndarray) -> np.ndarray:
     return np.hstack([np.abs(z) ** 2, mixed.real, -mixed.imag])
 
 
+@cache
+def _basis(s: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The entries that a symmetric tensor has once, and √(multiplicity).
+
+    With it these are coordinates in an orthonormal basis of Sym^n, which keeps the normal equations well scaled.
+    """
+    index = np.array(list(combinations_with_replacement(range(s), n)))
+    return index, np.sqrt([_multiplicity(row) for row in index.tolist()])
+
+
 def _multiplicity(row: list[int]) -> int:
     """How many orders the indices of an entry can be written in."""
     return factorial(len(row)) // prod(factorial(row.count(k)) for k in set(row))
@@ -86,7 +95,8 @@ def _reweighted(features: np.ndarray, b: np.ndarray, residual: np.ndarray) -> np
     size = np.abs(residual)
     size = size / max(float(np.median(size)), np.finfo(float).tiny)
     weight = np.where(size < _GROSS, 1.0 / np.maximum(size, _SMALL), 0.0)
-    normal = features.T @ (weight[:, None] * features)
+    rooted = np.sqrt(weight)[:, None] * features
+    normal = rooted.T @ rooted
     normal[np.diag_indices_from(normal)] += 1e-10 * np.trace(normal) / len(normal)
     return np.linalg.solve(normal, features.T @ (weight * b))
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.streams import is_streamed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.penalties import L1, L2
 from gnpolyak.problem.sensing import PowerSensing
-from gnpolyak.starts.power.measured import Measured, wide
-from gnpolyak.starts.power.streamed import Looked, StreamedMeasured, looked_at
+from gnpolyak.starts.host import of_parts
+from gnpolyak.starts.power.measured import Measured
+from gnpolyak.starts.rows import Rows
 
 # The orders whose success has been measured.
 _ORDERS = (2, 3, 4)
@@ -29,9 +29,8 @@ def measured(problem: Any) -> tuple[Measured, np.dtype]:
         If the problem is of another kind, or its data carry no signal.
     """
     _require_kind(problem)
-    dtype = arrays.working_dtype(problem)
-    problem = _of_one_field(problem.cast(dtype))
-    sensing, b = problem.sensing.computable(), np.asarray(problem.penalty.b, np.float64)
+    dtype, sensing = arrays.working_dtype(problem), problem.sensing
+    b = np.asarray(problem.penalty.b, np.float64)
     problem.penalty.check((sensing.p.shape[0],))
     if np.median(np.abs(b)) == 0:
         raise InputError(
@@ -40,23 +39,11 @@ def measured(problem: Any) -> tuple[Measured, np.dtype]:
             missing="a signal: with most data zero, x = 0 already explains them",
             advice="check how b was filled, or pass an x0 of your own",
         )
-    if is_streamed(sensing):
-        with arrays.computing_in(dtype):
-            seen = looked_at(problem.map, sensing)
-        _require_measuring(seen, problem.map.n, dtype)
-        return StreamedMeasured(problem.map, sensing, b, squares=seen.squares, dtype=dtype), dtype
-    _require_measuring(_look(sensing, problem.map.n), problem.map.n, dtype)
-    return Measured(problem.map, sensing, b), dtype
-
-
-def _of_one_field(problem: Composite) -> Composite:
-    """The problem with complex rows where its factors are complex."""
-    if not isinstance(problem.map, Hermitian) or is_streamed(problem.sensing):
-        return problem
-    sensing: Any = problem.sensing
-    with arrays.precise(True):
-        rows = [None if stored is None else stored + 0j for stored in (sensing.p, sensing.q)]
-        return Composite(problem.map, problem.penalty, PowerSensing(*rows))
+    # Rows that are stored in a type of their own are computed with in it, where sums can be taken in it.
+    narrow = np.result_type(sensing.storage, np.float32) if sensing.storage is not None else dtype
+    is_complex = isinstance(problem.map, Hermitian) or any(np.iscomplexobj(each) for each in sensing.rows())
+    rows = Rows.of(sensing.rows(), of_parts(narrow, is_complex=is_complex))
+    return Measured(rows, problem.map.n, b, _looked_at(rows, problem.map.n, dtype)), dtype
 
 
 def _require_kind(problem: Any) -> None:
@@ -76,22 +63,21 @@ def _require_kind(problem: Any) -> None:
         )
 
 
-def _look(sensing: PowerSensing, n: int) -> Looked:
-    rows = [wide(each) for each in (sensing.p, sensing.q) if each is not None]
-    x = np.random.default_rng(0).standard_normal(rows[0].shape[1])
-    # Numbers whose powers leave the arithmetic are told by their size.
-    with np.errstate(over="ignore", invalid="ignore"):
-        terms = [np.abs(each @ x) ** n if np.iscomplexobj(each) else (each @ x) ** n for each in rows]
-        return Looked(
-            size=max(float(np.max(np.abs(each))) for each in rows),
-            first=float(np.max(np.abs(terms[0]))),
-            difference=float(np.max(np.abs(terms[0] - terms[1]))) if len(terms) == 2 else np.inf,
-        )
+def _looked_at(rows: Rows, n: int, dtype: np.dtype) -> tuple[float, ...]:
+    """The mean squares of the entries of P, and of Q.
 
-
-def _require_measuring(seen: Looked, n: int, dtype: np.dtype) -> None:
-    """Raise InputError where the rows measure nothing, or leave the arithmetic when their powers are taken."""
-    size = seen.size
+    Raises
+    ------
+    InputError
+        If the rows measure nothing, leave the arithmetic when their powers are taken, or are no numbers.
+    """
+    m, d = rows.stored[0].shape
+    x = np.random.default_rng(0).standard_normal(d).astype(rows.dtype)
+    pieces = list(rows.each(lambda *sides: _look(sides, x, n)))
+    size, first, difference = np.max([largest for largest, _ in pieces], axis=0)
+    squares = np.sum([sums for _, sums in pieces], axis=0) / (m * d)
+    if not np.all(np.isfinite(squares)):
+        rows.require_finite()
     # Moments of the rows are of order 2n.
     reach = float(np.finfo(dtype).max) ** (1 / (2 * n + 1))
     if size == 0 or not 1 / reach < size < reach:
@@ -103,10 +89,21 @@ def _require_measuring(seen: Looked, n: int, dtype: np.dtype) -> None:
             if size == 0
             else "divide p, and q, by their typical size: x is scaled with it",
         )
-    if seen.difference <= 1e-10 * seen.first:
+    if len(rows.stored) == 2 and difference <= 1e-10 * first:
         raise InputError(
             given="measurement vectors q that equal p, up to a sign",
             needed="differences M(p, …) − M(q, …) that depend on M",
             missing="any measurement: each of them is zero, whatever x is",
             advice="leave q out for measurements that are not centred, or check how q was filled",
         )
+    return tuple(squares.tolist())
+
+
+def _look(sides: tuple[np.ndarray, ...], x: np.ndarray, n: int) -> tuple[list[float], list[float]]:
+    """The largest entry, the largest M(p, …) and M(p, …) − M(q, …) of an M of rank one; and the sums of squares."""
+    terms = [np.abs(each @ x) ** n if np.iscomplexobj(each) else (each @ x) ** n for each in sides]
+    largest = [
+        max(float(np.max(np.abs(each))) for each in sides),
+        *(np.max(np.abs(t)) for t in (terms[0], terms[0] - terms[-1])),
+    ]
+    return largest, [float(np.linalg.norm(each.ravel())) ** 2 for each in sides]

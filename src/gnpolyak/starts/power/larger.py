@@ -10,6 +10,7 @@ from gnpolyak.base import arrays
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.sensing import PowerSensing
+from gnpolyak.starts.host import on_host, wide
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power.given import measured
 from gnpolyak.starts.table import LARGER
@@ -20,6 +21,7 @@ _FRESH = 4
 
 @LARGER.register(SymmetricCP, PowerSensing)
 @LARGER.register(Hermitian, PowerSensing)
+@on_host
 def larger(problem: Composite, x: np.ndarray, *, seed: int = 0) -> np.ndarray | None:
     """X with one column more, the factor that explains most of b − A(c(X)) in the l1 sense.
 
@@ -42,11 +44,9 @@ def larger(problem: Composite, x: np.ndarray, *, seed: int = 0) -> np.ndarray | 
     data, dtype = measured(problem)
     if x.shape[1] + 1 > data.largest_rank():
         return None
-    rng = np.random.default_rng(seed)
-    with arrays.computing_in(dtype):
-        data = data.isotropic()
-        left = data.residual(data.into(np.asarray(x, np.result_type(x.dtype, np.float64))))[0]
-        fresh = data.leading(_FRESH, rng, left)[1]
-        tensor = replace(data, b=left).fit(fresh, left, rng)
-        column = data.back(fresh @ core.factors(tensor, 1, rng))
+    data, rng = data.isotropic(), np.random.default_rng(seed)
+    left = data.residual(data.into(wide(x)))[0]
+    fresh = data.leading(_FRESH, rng, left)[1]
+    tensor = replace(data, b=left).fit(fresh, left, rng)
+    column = data.back(fresh @ core.factors(tensor, 1, rng))
     return arrays.cast(np.column_stack([x, column]), dtype)

@@ -13,18 +13,14 @@ of E[w(y) (p̄pᵀ − I)].
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
-from gnpolyak.problem.maps import Hermitian, SymmetricCP
-from gnpolyak.problem.sensing import PowerSensing, Sensing, Whitened
+from gnpolyak.problem.sensing.isotropy import roots
 from gnpolyak.starts.leading import Action, leading
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power.voices import redescend, weights, weights_of_squares
+from gnpolyak.starts.rows import Rows
 
 # Entries of the small tensor that may be fitted at all (half a minute), and that a wider space than the rank asks for
 # may have (seconds).
@@ -33,48 +29,62 @@ LARGEST_CORE, _LARGEST_WIDE = 1600, 800
 # many numbers (128 MB), in memory.
 _MOST_ROWS, _FEWEST_ROWS = 16, 2
 _LARGEST_FIT = 2**24
+# Rows that tell the mean square of whitened ones: to a thousandth, of which nothing depends.
+_SQUARES = 4096
 
 
 @dataclass(frozen=True)
 class Measured:
     """b = A(Σ xⱼ^⊗n) + outliers, or A(XXᴴ) + outliers, seen through P, Q and b alone."""
 
-    map: SymmetricCP | Hermitian
-    sensing: PowerSensing
+    rows: Rows
+    """P, and Q where the measurements are centred; complex for XXᴴ."""
+    n: int
+    """The order."""
     b: np.ndarray
-    change: Sensing | None = None
-    """What takes the user's factors to the coordinates of these rows, and back."""
+    squares: tuple[float, ...]
+    """The mean squares of the entries of P, and of Q, in these coordinates."""
+    roots: tuple[np.ndarray, np.ndarray] | None = None
+    """Σ^½ and its inverse for rows of covariance Σ that are not isotropic: Σ^½ X are the coordinates.
 
-    @property
-    def n(self) -> int:
-        """The order."""
-        return self.map.n
+    No row is changed or copied: what they are multiplied by is.
+    """
 
     @property
     def d(self) -> int:
         """The dimension."""
-        return int(self.sensing.p.shape[1])
+        return int(self.rows.stored[0].shape[1])
+
+    @property
+    def hermitian(self) -> bool:
+        """Whether this is about XXᴴ."""
+        return self.rows.dtype.kind == "c"
+
+    @property
+    def real(self) -> np.dtype:
+        """The type of real numbers that is computed in."""
+        return np.finfo(self.rows.dtype).dtype
 
     def isotropic(self) -> Measured:
-        """The same in coordinates in which the rows are isotropic, if they are not: a copy of them."""
-        change = self.sensing.whitened()
-        if not isinstance(change, Whitened):
+        """The same in coordinates in which the rows are isotropic, if they are not."""
+        found = roots(self.rows.stored)
+        if found is None:
             return self
-        inverse = change.inverse.astype(self.sensing.p.dtype)
-        rows = [None if stored is None else stored @ inverse for stored in (self.sensing.p, self.sensing.q)]
-        return replace(self, sensing=PowerSensing(*rows), change=change)
+        some = np.unique(np.linspace(0, self.rows.count - 1, _SQUARES).astype(np.int64))
+        squares = tuple(float(np.mean(np.abs(each) ** 2)) for each in self.rows.projected(found[1], some))
+        return replace(self, roots=found, squares=squares)
 
     def into(self, x: np.ndarray) -> np.ndarray:
-        """The user's factors in the coordinates of these rows."""
-        return x if self.change is None else np.asarray(self.change.into(x))
+        """The user's factors in these coordinates."""
+        return x if self.roots is None else self.roots[0] @ x
 
     def back(self, x: np.ndarray) -> np.ndarray:
-        """Factors in the coordinates of these rows in the user's."""
-        return x if self.change is None else np.asarray(self.change.back(x))
+        """Factors in these coordinates in the user's; and what was pulled back to the user's, in these."""
+        return x if self.roots is None else self.roots[1] @ x
 
     def moment(self, left: np.ndarray | None = None) -> tuple[np.ndarray, Action]:
         """The weights of the data, or of what is left of them, and their second moment of the measurement vectors."""
-        centred = self.sensing.q is not None
+        centred = len(self.rows.stored) == 2
         if left is None and self.n == 2 and not centred:
             w = weights_of_squares(self.b)
         else:
@@ -82,8 +92,28 @@ class Measured:
         return w, self.action(w)
 
     def action(self, w: np.ndarray) -> Action:
-        """The second moment of the measurement vectors with these weights."""
-        return moment(self.sensing, w, self.n)
+        """Z ↦ (1/m) [Σ wᵢ (p̄ᵢpᵢᵀ − σ²I) ± Σ wᵢ (q̄ᵢqᵢᵀ − σ²I)] Z, with − for even n, where large q make y small.
+
+        σ² is the mean square of the entries: 1 for the paper's rows.
+        """
+        signs = (1.0, 1.0 if self.n % 2 else -1.0)[: len(self.squares)]
+        scaled = (w / len(w)).astype(self.real)
+        shift = float(np.mean(w)) * sum(sign * each for sign, each in zip(signs, self.squares, strict=True))
+
+        def act(z: np.ndarray | None) -> np.ndarray:
+            columns = None if z is None else self.back(z).astype(self.rows.dtype)
+
+            def some(*rows: np.ndarray) -> np.ndarray:
+                *sides, weight = rows
+                plus, *others = (_weighted(each, weight, columns) for each in sides)
+                return plus + signs[1] * others[0] if others else plus
+
+            total = self.back(self.rows.summed(some, scaled))
+            if z is None:
+                return self.back(total.conj().T) - shift * np.eye(self.d)
+            return total - shift * z
+
+        return act
 
     def leading(
         self, count: int, rng: np.random.Generator, left: np.ndarray | None = None
@@ -93,8 +123,18 @@ class Measured:
 
     def residual(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """b − A(c(x)), and JᵀAᵀψ(b − A(c(x))), along which residuals of ordinary size fall."""
-        residual, direction = _residual(self.map, self.sensing, jnp.asarray(self.b), jnp.asarray(x))
-        return wide(residual), wide(direction)
+        at = self.back(x).astype(self.rows.dtype)
+        products = self.rows.joined(lambda *sides: np.hstack([each @ at for each in sides]))
+        signs = np.repeat([1.0, -1.0], x.shape[1])[: products.shape[1]]
+        residual = self.b - _power(products, self.n) @ signs
+        columns = (redescend(residual)[:, None] * signs).astype(self.real) * _slope(products, self.n)
+
+        def pulled(*given: np.ndarray) -> np.ndarray:
+            *sides, some = given
+            plus, *minus = map(_adjoint, sides, np.hsplit(some, len(sides)))
+            return plus + minus[0] if minus else plus
+
+        return residual, self.back(self.rows.summed(pulled, columns))
 
     def fit(self, basis: np.ndarray, residual: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The small tensor in this basis that explains the data best in the l1 sense, begun from known residuals."""
@@ -102,20 +142,15 @@ class Measured:
         wanted = min(_MOST_ROWS * entries, _LARGEST_FIT // entries)
         # Drawn, not the first ones: data may come sorted, and outliers in bursts.
         kept = rng.permutation(len(self.b))[:wanted]
-        p, *others = self.projected(basis, kept)
+        p, *others = self.rows.projected(self.back(basis), kept)
         q = others[0] if others else None
-        if isinstance(self.map, Hermitian):
+        if self.hermitian:
             return core.fit_hermitian(p, q, self.b[kept], residual[kept])
         return core.fit(p, q, self.b[kept], residual[kept], self.n)
 
-    def projected(self, basis: np.ndarray, kept: np.ndarray) -> list[np.ndarray]:
-        """The products of some rows with a basis, of p and, where there is one, of q."""
-        columns = jnp.asarray(basis, self.sensing.p.dtype)
-        return [wide(rows @ columns)[kept] for rows in (self.sensing.p, self.sensing.q) if rows is not None]
-
     def unknowns(self, s: int) -> int:
         """Real numbers in the small tensor of s directions."""
-        return s * s if isinstance(self.map, Hermitian) else core.unknowns(s, self.n)
+        return s * s if self.hermitian else core.unknowns(s, self.n)
 
     def width(self, wanted: int, rank: int) -> int:
         """How many directions, of those wanted, a fit can afford; never fewer than the rank."""
@@ -135,48 +170,44 @@ class Measured:
         return rank
 
 
-@eqx.filter_jit
-def _residual(c: SymmetricCP | Hermitian, sensing: PowerSensing, b: Array, x: Array) -> tuple[Array, Array]:
-    z, pullback = sensing.measure(c, x.astype(sensing.p.dtype))
-    residual = b - z
-    return residual, pullback(redescend(residual).astype(z.dtype))
-
-
 def span(*blocks: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the blocks' columns: block after block, and in each the strongest direction first."""
     ordered = [np.linalg.svd(block, full_matrices=False)[0] for block in blocks]
     return np.linalg.qr(np.hstack(ordered))[0]
 
 
-def wide(array: Any) -> np.ndarray:
-    """The array in double precision, real or complex."""
-    return np.asarray(array, np.result_type(array.dtype, np.float64))
-
-
-def moment(sensing: PowerSensing, w: np.ndarray, n: int) -> Action:
-    """Z ↦ (1/m) [Σ wᵢ (p̄ᵢpᵢᵀ − σ²I) ± Σ wᵢ (q̄ᵢqᵢᵀ − σ²I)] Z, with − for even n, where large q make y small.
-
-    σ² is the mean square of the entries: 1 for the paper's rows.
-    """
-    sign = 1.0 if n % 2 else -1.0
-    scaled = (jnp.asarray(w, sensing.p.dtype) / len(w))[:, None]
-
-    def act(z: np.ndarray) -> np.ndarray:
-        columns = jnp.asarray(z, sensing.p.dtype)
-        total = _weighted(sensing.p, scaled, columns)
-        if sensing.q is not None:
-            total = total + sign * _weighted(sensing.q, scaled, columns)
-        return wide(total)
-
-    return act
-
-
-@eqx.filter_jit
-def _weighted(rows: Array, w: Array, z: Array) -> Array:
-    variance = jnp.mean(jnp.square(jnp.abs(rows)))
-    return jnp.conj(rows.T @ jnp.conj(w * (rows @ z))) - variance * jnp.sum(w) * z
-
-
 def edge(data: Measured, w: np.ndarray, rng: np.random.Generator, trials: int) -> float:
     """The largest eigenvalue of the moment when the weights are shuffled, so that they know nothing of their rows."""
     return max(float(leading(data.action(rng.permutation(w)), data.d, 1, rng)[0][0]) for _ in range(trials))
+
+
+def _weighted(rows: np.ndarray, w: np.ndarray, z: np.ndarray | None) -> np.ndarray:
+    """Σ wᵢ p̄ᵢpᵢᵀ Z, or the sum itself."""
+    if z is not None:
+        return _adjoint(rows, w[:, None] * (rows @ z))
+    # As a difference of squares, which BLAS forms in half the time of other products.
+    return _square(rows[w > 0], w[w > 0]) - _square(rows[w < 0], -w[w < 0])
+
+
+def _square(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Σ wᵢ p̄ᵢpᵢᵀ of positive weights; the rows are a copy, and are written to."""
+    rows *= np.sqrt(w)[:, None]
+    return (rows.conj() if np.iscomplexobj(rows) else rows).T @ rows
+
+
+def _adjoint(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Pᴴ times columns; of complex ones, those are conjugated instead of the rows."""
+    if not np.iscomplexobj(rows):
+        return (columns.T @ rows).T
+    return np.conj(columns.conj().T @ rows).T
+
+
+def _power(products: np.ndarray, n: int) -> np.ndarray:
+    if np.iscomplexobj(products):
+        return np.square(products.real) + np.square(products.imag)
+    return _slope(products, n) * products
+
+
+def _slope(products: np.ndarray, n: int) -> np.ndarray:
+    """The power n − 1 of real numbers, by products: NumPy's own takes ten times as long beyond squares."""
+    return products if n == 2 else products * _slope(products, n - 1)

@@ -13,6 +13,7 @@ from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.sensing import PowerSensing
+from gnpolyak.starts.host import on_host
 from gnpolyak.starts.leading import leading
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power import measured as moments
@@ -35,6 +36,7 @@ class WeakStartWarning(UserWarning):
 
 @STARTS.register(SymmetricCP, PowerSensing)
 @STARTS.register(Hermitian, PowerSensing)
+@on_host
 def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarray:
     """A start X₀ near the solution, from the data (P, Q, b) alone and in the face of gross outliers in b.
 
@@ -101,14 +103,14 @@ def spectral(problem: Composite, rank: int | str, *, seed: int = 0) -> np.ndarra
     data, dtype = measured(problem)
     _check_rank(data, rank)
     rng = np.random.default_rng(seed)
-    with arrays.computing_in(dtype):
-        data = data.isotropic()
-        r = ranks.estimate(data, rng)[0] if isinstance(rank, str) else int(rank)
-        x, residual = _refined(data, r, rng) if r <= data.largest_rank() else _eigenpairs(data, r, rng)
-        _warn_if_weak(data, residual, rng)
-        return arrays.cast(data.back(x), dtype)
+    data = data.isotropic()
+    r = ranks.estimate(data, rng)[0] if isinstance(rank, str) else int(rank)
+    x, residual = _refined(data, r, rng) if r <= data.largest_rank() else _eigenpairs(data, r, rng)
+    _warn_if_weak(data, residual, rng)
+    return arrays.cast(data.back(x), dtype)
 
 
+@on_host
 def estimate_rank(problem: Composite, *, seed: int = 0) -> int:
     """The rank the data speak for: where the spectrum of a small tensor, fitted to them, falls most steeply.
 
@@ -132,12 +134,9 @@ def estimate_rank(problem: Composite, *, seed: int = 0) -> int:
     int
     """
     require_seed(seed)
-    data, dtype = measured(problem)
-    rng = np.random.default_rng(seed)
-    with arrays.computing_in(dtype):
-        data = data.isotropic()
-        rank, residual = ranks.estimate(data, rng)
-        _warn_if_weak(data, residual, rng)
+    data, rng = measured(problem)[0].isotropic(), np.random.default_rng(seed)
+    rank, residual = ranks.estimate(data, rng)
+    _warn_if_weak(data, residual, rng)
     return rank
 
 
@@ -187,7 +186,7 @@ def _warn_if_weak(data: Measured, residual: np.ndarray, rng: np.random.Generator
             f"the data show no clear signal: their largest eigenvalue is {largest:.3g}, and shuffled data reach "
             f"{chance:.3g}. Take more measurements, check that b belongs to p and q, or pass an x0 of your own.",
             WeakStartWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 # A weight grows with the datum up to 2 medians and falls from there to zero at 6: data of the signal's own size keep
 # their voice, and gross outliers have none at all, however large.
 _FLAT, _GONE = 2.0, 6.0
 
 
-def redescend(values: Array) -> Array:
+def redescend(values: np.ndarray) -> np.ndarray:
     """ψ(v): v over its median size up to 2, then falling to 0 at 6, so that no share of outliers need be known."""
-    size = jnp.abs(values)
-    middle = jnp.median(size)
-    ratio = size / jnp.where(middle > 0, middle, 1.0)
+    size = np.abs(values)
+    ratio = size / (float(np.median(size)) or 1.0)
     falling = _FLAT * (_GONE - ratio) / (_GONE - _FLAT)
-    return jnp.sign(values) * jnp.clip(jnp.minimum(ratio, falling), 0.0, _FLAT)
+    return np.sign(values) * np.clip(np.minimum(ratio, falling), 0.0, _FLAT)
 
 
 def weights(b: np.ndarray, n: int, *, centred: bool) -> np.ndarray:
@@ -28,11 +25,9 @@ def weights(b: np.ndarray, n: int, *, centred: bool) -> np.ndarray:
     """
     if n % 2:
         size = np.abs(b) ** (2 / n)
-        shaped = size - np.median(size)
-    else:
-        shifted = b if centred else b - np.median(b)
-        shaped = np.sign(shifted) * np.abs(shifted) ** (2 / n)
-    return np.asarray(redescend(jnp.asarray(shaped)))
+        return redescend(size - np.median(size))
+    shifted = b if centred else b - np.median(b)
+    return redescend(np.sign(shifted) * np.abs(shifted) ** (2 / n))
 
 
 def weights_of_squares(b: np.ndarray) -> np.ndarray:
@@ -42,5 +37,4 @@ def weights_of_squares(b: np.ndarray) -> np.ndarray:
     says most about its p, is no outlier.
     """
     amplitude = np.sqrt(np.maximum(b, 0.0))
-    shifted = amplitude - np.median(amplitude[b > 0])
-    return np.where(b > 0, np.asarray(redescend(jnp.asarray(shifted))), 0.0)
+    return np.where(b > 0, redescend(amplitude - np.median(amplitude[b > 0])), 0.0)

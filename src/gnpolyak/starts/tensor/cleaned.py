@@ -80,8 +80,9 @@ def estimated(t: Seen) -> Cleaned:
     return cleaned(t, kept.core.shape)
 
 
-def trimmed(t: Seen, found: Cleaned) -> Cleaned:
+def trimmed(t: Seen, given: Cleaned) -> Cleaned:
     """The tensor with the ranks, along each axis, that are worth their variables."""
+    found = given
     for k in range(len(t.shape)):
         while found.core.shape[k] > 1:
             ranks = tuple(r - (axis == k) for axis, r in enumerate(found.core.shape))
@@ -89,7 +90,7 @@ def trimmed(t: Seen, found: Cleaned) -> Cleaned:
             if fewer.scale > _nothing(t) and found.worth(fewer):
                 break
             found = fewer
-    return cleaned(t, found.core.shape)
+    return found if found is given else cleaned(t, found.core.shape)
 
 
 def _nothing(t: Seen) -> float:
@@ -130,9 +131,10 @@ def _projected(t: Seen, start: Cleaned | None, ranks: tuple[int, ...], rounds: i
 
 def cut(r: np.ndarray, level: float) -> np.ndarray:
     """The residuals cut at the level, those beyond it less their mean: garbage of one sign is not taken for signal."""
-    beyond = np.abs(r) > level
     clipped = np.clip(r, -level, level)
-    return clipped - beyond * (float(np.mean(clipped[beyond])) if beyond.any() else 0.0)
+    beyond = clipped != r
+    count = np.count_nonzero(beyond)
+    return clipped - beyond * (float(np.sum(clipped, where=beyond)) / count) if count else clipped
 
 
 def _leading(matrix: np.ndarray, rank: int) -> np.ndarray:
@@ -143,7 +145,8 @@ def _leading(matrix: np.ndarray, rank: int) -> np.ndarray:
 def times(core: np.ndarray, matrices: tuple[np.ndarray, ...] | list[np.ndarray]) -> np.ndarray:
     """The core times a matrix along each of its axes."""
     for matrix in matrices:
-        core = np.tensordot(core, matrix, axes=(0, 1))
+        first, *rest = core.shape
+        core = (core.reshape(first, -1).T @ matrix.T).reshape(*rest, len(matrix))
     return core
 
 

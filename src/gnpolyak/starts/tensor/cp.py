@@ -10,6 +10,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import CP
 from gnpolyak.problem.sensing import Entries, Identity
+from gnpolyak.starts.host import on_host
 from gnpolyak.starts.table import LARGER, STARTS
 from gnpolyak.starts.tensor import terms
 from gnpolyak.starts.tensor.cleaned import cleaned, cut, estimated
@@ -23,6 +24,7 @@ _ROUNDING = 1e3
 
 @STARTS.register(CP, Entries)
 @STARTS.register(CP, Identity)
+@on_host
 def cp(problem: Composite, rank: int | str = "auto", *, seed: int = 0) -> Tree:
     """The factors of a tensor of data of which a minority is anything.
 
@@ -62,6 +64,7 @@ def cp(problem: Composite, rank: int | str = "auto", *, seed: int = 0) -> Tree:
 
 @LARGER.register(CP, Entries)
 @LARGER.register(CP, Identity)
+@on_host
 def larger(problem: Composite, x: Tree, *, seed: int = 0) -> Tree | None:
     """The factors with one term more: the leading one of the residuals, cut at two standard deviations.
 

@@ -26,32 +26,28 @@ def diagonalised(core: np.ndarray, rank: int, rng: np.random.Generator) -> tuple
     flat = arranged.reshape(rank, rank, -1)
     m, n = np.moveaxis(flat @ rng.standard_normal((flat.shape[2], 2 * _PAIRS)), 2, 0).reshape(2, _PAIRS, rank, rank)
     directions = np.real(np.linalg.eig(m @ np.linalg.pinv(n))[1])
-    best, least = None, np.inf
-    for a in directions[np.linalg.cond(directions) < 1 / np.finfo(float).eps ** 0.5]:
-        found = _from_first(arranged, a)
-        error = float(np.linalg.norm(composed(found) - arranged))
-        if error < least:
-            best, least = found, error
-    if best is None:
+    directions = directions[np.linalg.cond(directions) < 1 / np.finfo(float).eps ** 0.5]
+    if not len(directions):
         return greedy(core, rank, rng)
-    return tuple(best[order.index(k)] for k in range(core.ndim))
+    found = _from_first(arranged, directions)
+    best = int(np.argmin(np.linalg.norm((composed(found) - arranged).reshape(len(directions), -1), axis=1)))
+    return tuple(found[order.index(k)][best] for k in range(core.ndim))
 
 
 def _from_first(tensor: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
-    """All factors, when the first is known and square: each slice of A⁻¹ times the tensor is one term."""
-    slices = np.tensordot(np.linalg.inv(a), tensor, axes=(1, 0))
-    columns = [_nearest_term(each) for each in slices]
-    rest = [np.column_stack([column[k] for column in columns]) for k in range(tensor.ndim - 1)]
-    return a, *rest
+    """All factors, for a stack of first ones that are square: each slice of A⁻¹ times the tensor is one term."""
+    slices = np.linalg.inv(a) @ tensor.reshape(len(tensor), -1)
+    terms = _nearest_terms(slices.reshape(-1, *tensor.shape[1:]))
+    return a, *(each.reshape(*a.shape[:2], -1).swapaxes(1, 2) for each in terms)
 
 
-def _nearest_term(tensor: np.ndarray) -> list[np.ndarray]:
-    """Vectors whose outer product is near the tensor: the leading singular pair, axis after axis."""
-    vectors, left = [], tensor
-    while left.ndim > 1:
-        u, s, vt = np.linalg.svd(left.reshape(left.shape[0], -1), full_matrices=False)
-        vectors.append(u[:, 0])
-        left = (s[0] * vt[0]).reshape(left.shape[1:])
+def _nearest_terms(tensors: np.ndarray) -> list[np.ndarray]:
+    """Vectors whose outer products are near each of some tensors: the leading singular pair, axis after axis."""
+    vectors, left = [], tensors
+    while left.ndim > 2:
+        u, s, vt = np.linalg.svd(left.reshape(*left.shape[:2], -1), full_matrices=False)
+        vectors.append(u[:, :, 0])
+        left = (s[:, :1] * vt[:, 0]).reshape(len(left), *left.shape[2:])
     return [*vectors, left]
 
 
@@ -106,13 +102,14 @@ def balanced(factors: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def composed(factors: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The tensor of these factors."""
-    return (_products(list(factors[:-1])) @ factors[-1].T).reshape([a.shape[0] for a in factors])
+    """The tensor of these factors, or of each of a stack of them."""
+    stack, shape = factors[0].shape[:-2], [a.shape[-2] for a in factors]
+    return (_products(list(factors[:-1])) @ factors[-1].swapaxes(-1, -2)).reshape(*stack, *shape)
 
 
 def _products(factors: list[np.ndarray]) -> np.ndarray:
     """All products of entries of the factors' rows, term by term."""
     rows = factors[0]
     for a in factors[1:]:
-        rows = (rows[:, None, :] * a[None]).reshape(len(rows) * len(a), a.shape[1])
+        rows = (rows[..., :, None, :] * a[..., None, :, :]).reshape(*rows.shape[:-2], -1, a.shape[-1])
     return rows

@@ -9,6 +9,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Tucker
 from gnpolyak.problem.sensing import Entries, Identity
+from gnpolyak.starts.host import on_host
 from gnpolyak.starts.table import STARTS
 from gnpolyak.starts.tensor.cleaned import checked_ranks, cleaned, estimated, trimmed
 from gnpolyak.starts.tensor.seen import Seen
@@ -16,6 +17,7 @@ from gnpolyak.starts.tensor.seen import Seen
 
 @STARTS.register(Tucker, Entries)
 @STARTS.register(Tucker, Identity)
+@on_host
 def tucker(problem: Composite, rank: int | str | tuple[int, ...] = "auto") -> Tree:
     """(core, factors) with orthonormal factors, from a tensor of data of which a minority is anything.
 

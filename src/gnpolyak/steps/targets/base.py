@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 from jax import Array
 
-from gnpolyak.base.modules import Module
+from gnpolyak.base.namespace import Portable
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 
@@ -16,7 +16,7 @@ Aim = Any
 """The state of a target rule, a pytree of its own choosing."""
 
 
-class Target(Module):
+class Target(Portable):
     """A rule for the level of each step.
 
     `tol` is on the gap above `bound`, relative to that gap at the start.

@@ -21,6 +21,7 @@ class Known(Target):
         Stop at a gap of tol times the first gap.
     """
 
+    over_xp: ClassVar[bool] = True
     value: Array | float
     fraction: ClassVar[float] = 1.0
     exact: ClassVar[bool] = True

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.modules import Module
 from gnpolyak.base.numbers import COUNTABLE, require_whole
-from gnpolyak.base.sniffing import namespace
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target
@@ -22,7 +19,7 @@ _WINDOW = 200
 _LITTLE = 1e-4
 
 
-class _LevelAim(Module):
+class _LevelAim(NamedTuple):
     reference: Array
     """The best value when the current level was set."""
     delta: Array
@@ -44,7 +41,7 @@ class _LevelAim(Module):
     window: _Window
 
 
-class _Window(Module):
+class _Window(NamedTuple):
     """The progress of the last stretch of calls, to tell a value that levels off from one that converges."""
 
     age: Array
@@ -55,7 +52,7 @@ class _Window(Module):
     flat: Array
     """Windows so far that gained little, and not much less than the one before."""
 
-    def advance(self, best: Array, bound: Array | float) -> _Window:
+    def advance(self, xp: Any, best: Array, bound: Array | float) -> _Window:
         """Count one more call; at the end of a window, judge it.
 
         Linear convergence gains less and less by a constant factor, and ends. What has no sharp minimum goes on
@@ -66,10 +63,10 @@ class _Window(Module):
         flat = over & (gain <= _LITTLE * (best - bound)) & (gain >= 0.4 * self.gain) & (gain > 0)
         moved = gain > _LITTLE * (best - bound)
         return _Window(
-            age=jnp.where(over, 0, self.age + 1),
-            start=jnp.where(over, best, self.start),
-            gain=jnp.where(over, gain, self.gain),
-            flat=jnp.where(over & moved, 0, self.flat + flat),
+            age=xp.where(over, 0, self.age + 1),
+            start=xp.where(over, best, self.start),
+            gain=xp.where(over, gain, self.gain),
+            flat=xp.where(over & moved, 0, self.flat + flat),
         )
 
 
@@ -103,6 +100,7 @@ class Level(Target):
         The relative gap to reach.
     """
 
+    over_xp: ClassVar[bool] = True
     lower_bound: Array | float
     patience: Array | int | None = None
     fraction: ClassVar[float] = 1.0
@@ -113,7 +111,7 @@ class Level(Target):
         return self if self.patience is not None else dataclasses.replace(self, patience=4 if cuts == 1 else 2)
 
     def init(self, start: Point) -> _LevelAim:
-        xp = namespace(start)
+        xp = self.xp
         gap = start.value - xp.asarray(self.lower_bound, start.value.dtype)
         rounding = 8 * float(jnp.finfo(gap.dtype).eps) * xp.abs(start.value)
         none, no = xp.zeros((), jnp.int32), xp.asarray(False)
@@ -131,7 +129,7 @@ class Level(Target):
         )
 
     def level(self, aim: _LevelAim) -> Array:
-        return namespace(aim).maximum(aim.reference - aim.delta, self.lower_bound)
+        return self.xp.maximum(aim.reference - aim.delta, self.lower_bound)
 
     def bound(self, aim: _LevelAim) -> Array:
         return self.level(aim)
@@ -140,54 +138,53 @@ class Level(Target):
         return self.lower_bound
 
     def advance(self, aim: _LevelAim, point: Point, best: Point) -> tuple[_LevelAim, Point]:
+        xp = self.xp
         infinite = ~trees.all_finite(point.value, point.subgradient)
         lost = infinite | trees.is_zero(point.subgradient)
         hit = best.value <= aim.reference - aim.delta / 2
         given_up = ~hit & ((aim.misses + 1 >= aim.patience) | lost)
-        delta = jnp.where(given_up, aim.delta / 4, jnp.where(hit & aim.probing, aim.delta * 2, aim.delta))
-        window = aim.window.advance(best.value, self.lower_bound)
+        delta = xp.where(given_up, aim.delta / 4, xp.where(hit & aim.probing, aim.delta * 2, aim.delta))
+        window = aim.window.advance(xp, best.value, self.lower_bound)
         # Small levels may creep where a larger one would stride: a flat window is answered with one.
         flattened = window.flat > aim.window.flat
-        delta = jnp.where(flattened, jnp.maximum(delta, (best.value - self.lower_bound) / 1000), delta)
+        delta = xp.where(flattened, xp.maximum(delta, (best.value - self.lower_bound) / 1000), delta)
         moved = _LevelAim(
-            reference=jnp.where(hit | given_up, best.value, aim.reference),
+            reference=xp.where(hit | given_up, best.value, aim.reference),
             delta=delta,
             smallest=aim.smallest,
-            misses=jnp.where(hit | given_up, 0, aim.misses + 1),
-            patience=jnp.where(flattened, _doubled(aim.patience), aim.patience),
+            misses=xp.where(hit | given_up, 0, aim.misses + 1),
+            patience=xp.where(flattened, _doubled(xp, aim.patience), aim.patience),
             mark=aim.mark,
             probing=aim.probing,
             quiet=aim.quiet,
-            blocked=jnp.where(hit, False, infinite),
+            blocked=xp.where(hit, False, infinite),
             window=window,
         )
         ended = given_up & (delta <= aim.smallest)
         return trees.select(ended, self._next_round(moved, best), moved), trees.select(given_up, best, point)
 
     def _next_round(self, aim: _LevelAim, best: Point) -> _LevelAim:
+        xp = self.xp
         found = aim.mark - best.value
         quiet = aim.probing & (found <= 4 * aim.smallest)
-        quiets = jnp.where(quiet, aim.quiet + 1, 0)
+        quiets = xp.where(quiet, aim.quiet + 1, 0)
         # The last quiet round leaves delta as it is: it is the estimate of the gap that is reported.
-        wider = jnp.minimum(256 * aim.smallest, (best.value - self.lower_bound) / 2)
-        return eqx.tree_at(
-            lambda a: (a.delta, a.patience, a.mark, a.probing, a.quiet),
-            aim,
-            (
-                jnp.where(quiets >= 2, aim.delta, wider),
-                _doubled(aim.patience),
-                best.value,
-                jnp.asarray(True),
-                quiets,
-            ),
+        wider = xp.minimum(256 * aim.smallest, (best.value - self.lower_bound) / 2)
+        return aim._replace(
+            delta=xp.where(quiets >= 2, aim.delta, wider),
+            patience=_doubled(xp, aim.patience),
+            mark=best.value,
+            probing=xp.asarray(True),
+            quiet=quiets,
         )
 
     def settled(self, aim: _LevelAim) -> Array:
         return (aim.quiet >= 2) | (aim.reference - aim.delta <= self.lower_bound)
 
     def verdict(self, aim: _LevelAim) -> Array:
-        flat = jnp.where(aim.window.flat >= 3, Status.NOT_SHARP, Status.RUNNING)
-        return jnp.where(aim.quiet >= 2, Status.STALLED, flat)
+        xp = self.xp
+        flat = xp.where(aim.window.flat >= 3, Status.NOT_SHARP, Status.RUNNING)
+        return xp.where(aim.quiet >= 2, Status.STALLED, flat)
 
     def blocked(self, aim: _LevelAim) -> Array:
         return aim.blocked
@@ -200,6 +197,6 @@ class Level(Target):
             require_whole("patience", self.patience, 1, most=COUNTABLE)
 
 
-def _doubled(patience: Array) -> Array:
+def _doubled(xp: Any, patience: Array) -> Array:
     """Twice the patience, as far as it can be counted."""
-    return 2 * jnp.minimum(patience, COUNTABLE // 2)
+    return 2 * xp.minimum(patience, COUNTABLE // 2)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import Any, ClassVar, NamedTuple
 
-import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from gnpolyak.base.modules import Module
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target
@@ -18,7 +18,7 @@ _WINDOW = 8
 _SHARE = 0.1
 
 
-class _OpeningAim(Module):
+class _OpeningAim(NamedTuple):
     inner: Any
     first: Array
     """The value at the start."""
@@ -40,6 +40,7 @@ class Opening(Target):
         The rule that is followed meanwhile.
     """
 
+    over_xp: ClassVar[bool] = True
     rule: Target
 
     @property
@@ -62,10 +63,10 @@ class Opening(Target):
         return self.rule.exact
 
     def suited(self, cuts: int) -> Opening:
-        return Opening(self.rule.suited(cuts), tol=self.tol)
+        return dataclasses.replace(self, rule=self.rule.suited(cuts))
 
     def init(self, start: Point) -> _OpeningAim:
-        recent = jnp.full(_WINDOW, jnp.inf, start.value.dtype)
+        recent = self.xp.full(_WINDOW, np.inf, start.value.dtype)
         return _OpeningAim(self.rule.init(start), start.value, recent, start.value)
 
     def level(self, aim: _OpeningAim) -> Array | float:
@@ -79,20 +80,20 @@ class Opening(Target):
 
     def advance(self, aim: _OpeningAim, point: Point, best: Point) -> tuple[_OpeningAim, Point]:
         inner, onward = self.rule.advance(aim.inner, point, best)
-        recent = jnp.concatenate([aim.recent[1:], aim.best[None]])
+        recent = self.xp.concatenate([aim.recent[1:], self.xp.asarray(aim.best)[None]])
         return _OpeningAim(inner, aim.first, recent, best.value), onward
 
     def verdict(self, aim: _OpeningAim) -> Array:
-        known = jnp.asarray(self.rule.verdict(aim.inner), jnp.int32)
-        over = jnp.asarray(Status.HANDED_ON, jnp.int32)
-        return jnp.where((known == Status.RUNNING) & self._over(aim), over, known)
+        xp, known = self.xp, self.rule.verdict(aim.inner)
+        over = (known == Status.RUNNING) & self._over(aim)
+        return xp.where(over, xp.asarray(Status.HANDED_ON, np.int32), xp.asarray(known, np.int32))
 
     def _over(self, aim: _OpeningAim) -> Array:
         before = aim.recent[0]
         slow = aim.best - self.stated() > (before - self.stated()) / 2
         if not self.exact:
             slow = slow & (before - aim.best <= _SHARE * (aim.first - aim.best))
-        return jnp.isfinite(before) & slow
+        return self.xp.isfinite(before) & slow
 
     def settled(self, aim: _OpeningAim) -> Array | bool:
         return self.rule.settled(aim.inner)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.modules import Module
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target
 
 
-class _RestartAim(Module):
+class _RestartAim(NamedTuple):
     start: Point
     estimate: Array
     """h_k, the level of restart k."""
@@ -49,14 +48,15 @@ class Restart(Target):
         The solve is a success when the best value ends within tol times the first gap of that level.
     """
 
+    over_xp: ClassVar[bool] = True
     lower_bound: Array | float
     inner: Array | int = 200
     outer: Array | int = 50
     fraction: ClassVar[float] = 0.5
 
     def init(self, start: Point) -> _RestartAim:
-        h0 = jnp.asarray(self.lower_bound, start.value.dtype)
-        zero = jnp.zeros((), jnp.int32)
+        h0 = self.xp.asarray(self.lower_bound, start.value.dtype)
+        zero = self.xp.zeros((), np.int32)
         return _RestartAim(start, h0, h0, zero, zero)
 
     def level(self, aim: _RestartAim) -> Array:
@@ -69,20 +69,21 @@ class Restart(Target):
         return self.lower_bound
 
     def advance(self, aim: _RestartAim, point: Point, best: Point) -> tuple[_RestartAim, Point]:
+        xp = self.xp
         crossed = point.value <= aim.estimate
         over = crossed | (aim.steps + 1 >= self.inner)
         held = over & ~crossed
         moved = _RestartAim(
             start=aim.start,
-            estimate=jnp.where(over, (aim.estimate + best.value) / 2, aim.estimate),
-            floor=jnp.where(held, jnp.maximum(aim.floor, aim.estimate), aim.floor),
-            steps=jnp.where(over, 0, aim.steps + 1),
-            restarts=aim.restarts + over.astype(jnp.int32),
+            estimate=xp.where(over, (aim.estimate + best.value) / 2, aim.estimate),
+            floor=xp.where(held, xp.maximum(aim.floor, aim.estimate), aim.floor),
+            steps=xp.where(over, 0, aim.steps + 1),
+            restarts=aim.restarts + over.astype(np.int32),
         )
         return moved, trees.select(over, aim.start, point)
 
     def verdict(self, aim: _RestartAim) -> Array:
-        return jnp.where(aim.restarts >= self.outer, Status.CALL_LIMIT, Status.RUNNING)
+        return self.xp.where(aim.restarts >= self.outer, Status.CALL_LIMIT, Status.RUNNING)
 
     def settled(self, aim: _RestartAim) -> Array:
         return (aim.restarts == 0) | (aim.restarts >= self.outer)

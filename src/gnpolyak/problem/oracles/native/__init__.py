@@ -4,7 +4,7 @@ It is optional: without it XLA computes the same numbers. `status` says whether 
 `describe` says so in words.
 """
 
-from gnpolyak.problem.oracles.native import bilinear, entries, oracle
+from gnpolyak.problem.oracles.native import bilinear, direct, entries, oracle
 from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, read_once, supports
 from gnpolyak.problem.oracles.native.library import Availability, describe, set_num_threads, status
 from gnpolyak.problem.oracles.native.medians import finds_medians, medians
@@ -13,6 +13,7 @@ __all__ = [
     "Availability",
     "bilinear",
     "describe",
+    "direct",
     "entries",
     "finds_medians",
     "medians",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,10 @@ import numpy as np
 from jax import Array
 
 from gnpolyak.problem.maps import LowRank
+from gnpolyak.problem.oracles.native import direct
 from gnpolyak.problem.oracles.native.calls import KERNEL_KINDS
 from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
-from gnpolyak.problem.oracles.native.library import load, required
+from gnpolyak.problem.oracles.native.library import required, serving
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
 from gnpolyak.problem.penalties import L1
@@ -76,27 +77,33 @@ def _pass(
 class BilinearL1(Kernel):
     """Passes over the rows p and q in C++ on a CPU; XLA wherever else the program is sent."""
 
+    over_xp: ClassVar[bool] = True
+
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> bool:
-        library, _ = load()
+        served = direct.available() if c.xp is np else serving()[0] is not None
         numbers = {np.dtype(each.dtype) for each in (*x, penalty.b)}
         rows = {np.dtype(each.dtype) for each in (sensing.p, sensing.q)}
         known = len(numbers) == len(rows) == 1 and (*rows, *numbers) in KERNEL_KINDS
         filled = 0 not in (*sensing.p.shape[1:], *sensing.q.shape[1:], x[0].shape[1])
-        return library is not None and penalty.rows is None and known and filled
+        return served and penalty.rows is None and known and filled
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> tuple[Array, Pair]:
+        if c.xp is np:
+            return direct.bilinear_l1(sensing.p, sensing.q, penalty.b, x)
         return _evaluate(sensing, c, penalty, x)
 
     def measure(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> tuple[Array, Array]:
-        return _forms(sensing, c, x)
+        return direct.bilinear_forms(sensing.p, sensing.q, x) if c.xp is np else _forms(sensing, c, x)
 
     def linearised(self, c: Any, sensing: Any, penalty: Any, x: Pair, kept: Array | None = None) -> Products:
-        slopes = _forms(sensing, c, x)[1] if kept is None else kept
-        return Products(
-            push=lambda z: _product(sensing, slopes, z, jnp.zeros(slopes.shape[1], slopes.dtype))[0],
-            pull=lambda v: _product(sensing, slopes, None, v)[1],
-            product=lambda z, w: _product(sensing, slopes, z, w),
-        )
+        slopes = self.measure(c, sensing, penalty, x)[1] if kept is None else kept
+
+        def product(z: Pair | None, w: Array) -> Any:
+            if c.xp is np:
+                return direct.bilinear_product(sensing.p, sensing.q, slopes, z, w)
+            return _product(sensing, slopes, z, w)
+
+        return Products.of_product(product, c.xp.zeros(slopes.shape[1], slopes.dtype))
 
 
 def _forms_plain(sensing: BilinearSensing, c: LowRank, x: Pair) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-// The XLA entry points of bilinear measurements: included by oracle.cpp, which has the pool of threads and the plans.
+// The entry points of bilinear measurements, for XLA and for callers of plain C: included by oracle.cpp.
 #pragma once
 
 #include "bilinear.hpp"
@@ -75,23 +75,55 @@ Work run_bilinear_chunk(const Half<S, T>& p, const Half<S, T>& q, BilinearPass<S
 
 // One pass over all rows of both sides, cut up and added as `sweep` does it: the same numbers for any count of threads.
 template <class S, class T, class Work>
-std::vector<Work> bilinear_sweep(ffi::ThreadPool& pool, BilinearPass<S, T, Work> pass, const Work& work,
+std::vector<Work> bilinear_sweep(Workers& workers, BilinearPass<S, T, Work> pass, const Work& work,
                                  const Half<S, T>& p, const Half<S, T>& q) {
   p.prepare();
   q.prepare();
   const Shape& s = p.plan.shape;
   std::vector<Work> works(p.plan.chunks, work);
-  const int workers = s.m * (s.d + q.plan.shape.d) < 2 * kWorthSharing ? 1 : thread_count(pool);
-  parallel(pool, workers, p.plan.chunks,
+  const int threads = s.m * (s.d + q.plan.shape.d) < 2 * kWorthSharing ? 1 : thread_count(workers);
+  parallel(workers, threads, p.plan.chunks,
            [&](std::size_t chunk) { works[chunk] = run_bilinear_chunk(p, q, pass, work, chunk); });
   for (const Half<S, T>* half : {&p, &q}) {
     if (half->gradient == nullptr) continue;
     if (half->plan.chunks == 0) std::fill_n(half->gradient, half->plan.shape.d * s.r, T(0));
     else
-      parallel(pool, half->plan.scratch(true) < kWorthSharing ? 1 : workers, s.r,
+      parallel(workers, half->plan.scratch(true) < kWorthSharing ? 1 : threads, s.r,
                [&](std::size_t j) { reduce_column(half->plan, half->accumulators(), j, half->gradient); });
   }
   return works;
+}
+
+// The passes, of which the scratch is divided between the sides.
+
+// f; its subgradient goes to gu and gv.
+template <class S, class T>
+T bilinear_sum_l1(Workers& workers, const Plans& plans, const S* p, const S* q, const T* b, const T* u, const T* v,
+                  T* gu, T* gv, T* scratch) {
+  const Half<S, T> left{plans.left, p, u, gu, scratch};
+  const Half<S, T> right{plans.right, q, v, gv, scratch + plans.left.scratch(true)};
+  double total = 0;
+  const BilinearL1<T> work{b, 0};
+  for (const auto& part : bilinear_sweep(workers, bilinear<S, T>().l1, work, left, right)) total += part.value;
+  return static_cast<T>(total);
+}
+
+// A(c(x)), and the slopes with which the product goes on.
+template <class S, class T>
+void bilinear_measure(Workers& workers, const Plans& plans, const S* p, const S* q, const T* u, const T* v, T* values,
+                      T* slopes, T* scratch) {
+  const Half<S, T> left{plans.left, p, u, nullptr, scratch};
+  const Half<S, T> right{plans.right, q, v, nullptr, scratch + plans.left.scratch(false)};
+  bilinear_sweep(workers, bilinear<S, T>().forms, BilinearForms<T>{values, slopes}, left, right);
+}
+
+// s = AJz and (AJ)ᵀ(w ⊙ s); where the directions are null (AJ)ᵀw alone.
+template <class S, class T>
+void bilinear_multiply(Workers& workers, const Plans& plans, const S* p, const S* q, const T* slopes, const T* zu,
+                       const T* zv, const T* w, T* pushed, T* gu, T* gv, T* scratch) {
+  const Half<S, T> left{plans.left, p, zu, gu, scratch};
+  const Half<S, T> right{plans.right, q, zv, gv, scratch + plans.left.scratch(true)};
+  bilinear_sweep(workers, bilinear<S, T>().product, BilinearProduct<T>{slopes, w, pushed}, left, right);
 }
 
 template <ffi::DataType Stored, ffi::DataType Computed>
@@ -100,62 +132,46 @@ Plans plans_for(const ffi::Buffer<Stored>& p, const ffi::Buffer<Stored>& q, std:
                                                                         q.dimensions()[1], r);
 }
 
-// f and one of its subgradients.
 template <ffi::DataType Stored, ffi::DataType Computed>
 ffi::Error bilinear_l1(ffi::ThreadPool pool, ffi::Buffer<Stored> p, ffi::Buffer<Stored> q, ffi::Buffer<Computed> b,
                        ffi::Buffer<Computed> u, ffi::Buffer<Computed> v, ffi::ResultBuffer<Computed> value,
                        ffi::ResultBuffer<Computed> gu, ffi::ResultBuffer<Computed> gv,
                        ffi::ResultBuffer<Computed> scratch) {
-  using S = ffi::NativeType<Stored>;
-  using T = ffi::NativeType<Computed>;
   const Plans plans = plans_for<Stored, Computed>(p, q, u.dimensions()[1]);
   if (scratch->element_count() < plans.scratch(true)) return too_small();
-  T* const room = scratch->typed_data();
-  const Half<S, T> left{plans.left, p.typed_data(), u.typed_data(), gu->typed_data(), room};
-  const Half<S, T> right{plans.right, q.typed_data(), v.typed_data(), gv->typed_data(),
-                         room + plans.left.scratch(true)};
-  double total = 0;
-  const BilinearL1<T> work{b.typed_data(), 0};
-  for (const auto& part : bilinear_sweep(pool, bilinear<S, T>().l1, work, left, right)) total += part.value;
-  value->typed_data()[0] = static_cast<T>(total);
+  XlaWorkers workers(pool);
+  value->typed_data()[0] =
+      bilinear_sum_l1(workers, plans, p.typed_data(), q.typed_data(), b.typed_data(), u.typed_data(), v.typed_data(),
+                      gu->typed_data(), gv->typed_data(), scratch->typed_data());
   return ffi::Error::Success();
 }
 
-// A(c(x)), and the slopes with which the product goes on.
 template <ffi::DataType Stored, ffi::DataType Computed>
 ffi::Error bilinear_forms(ffi::ThreadPool pool, ffi::Buffer<Stored> p, ffi::Buffer<Stored> q, ffi::Buffer<Computed> u,
                           ffi::Buffer<Computed> v, ffi::ResultBuffer<Computed> values,
                           ffi::ResultBuffer<Computed> slopes, ffi::ResultBuffer<Computed> scratch) {
-  using S = ffi::NativeType<Stored>;
-  using T = ffi::NativeType<Computed>;
   const Plans plans = plans_for<Stored, Computed>(p, q, u.dimensions()[1]);
   if (scratch->element_count() < plans.scratch(false)) return too_small();
-  T* const room = scratch->typed_data();
-  const Half<S, T> left{plans.left, p.typed_data(), u.typed_data(), nullptr, room};
-  const Half<S, T> right{plans.right, q.typed_data(), v.typed_data(), nullptr, room + plans.left.scratch(false)};
-  const BilinearForms<T> work{values->typed_data(), slopes->typed_data()};
-  bilinear_sweep(pool, bilinear<S, T>().forms, work, left, right);
+  XlaWorkers workers(pool);
+  bilinear_measure(workers, plans, p.typed_data(), q.typed_data(), u.typed_data(), v.typed_data(),
+                   values->typed_data(), slopes->typed_data(), scratch->typed_data());
   return ffi::Error::Success();
 }
 
-// s = AJz and (AJ)ᵀ(w ⊙ s); with directions of no columns (AJ)ᵀw alone.
+// Directions of no columns are none.
 template <ffi::DataType Stored, ffi::DataType Computed>
 ffi::Error bilinear_product(ffi::ThreadPool pool, ffi::Buffer<Stored> p, ffi::Buffer<Stored> q,
                             ffi::Buffer<Computed> slopes, ffi::Buffer<Computed> zu, ffi::Buffer<Computed> zv,
                             ffi::Buffer<Computed> w, ffi::ResultBuffer<Computed> pushed,
                             ffi::ResultBuffer<Computed> gu, ffi::ResultBuffer<Computed> gv,
                             ffi::ResultBuffer<Computed> scratch) {
-  using S = ffi::NativeType<Stored>;
-  using T = ffi::NativeType<Computed>;
   const Plans plans = plans_for<Stored, Computed>(p, q, slopes.dimensions()[2]);
   if (scratch->element_count() < plans.scratch(true)) return too_small();
-  T* const room = scratch->typed_data();
   const bool along = zu.element_count() > 0;
-  const Half<S, T> left{plans.left, p.typed_data(), along ? zu.typed_data() : nullptr, gu->typed_data(), room};
-  const Half<S, T> right{plans.right, q.typed_data(), along ? zv.typed_data() : nullptr, gv->typed_data(),
-                         room + plans.left.scratch(true)};
-  const BilinearProduct<T> work{slopes.typed_data(), w.typed_data(), along ? pushed->typed_data() : nullptr};
-  bilinear_sweep(pool, bilinear<S, T>().product, work, left, right);
+  XlaWorkers workers(pool);
+  bilinear_multiply(workers, plans, p.typed_data(), q.typed_data(), slopes.typed_data(),
+                    along ? zu.typed_data() : nullptr, along ? zv.typed_data() : nullptr, w.typed_data(),
+                    along ? pushed->typed_data() : nullptr, gu->typed_data(), gv->typed_data(), scratch->typed_data());
   return ffi::Error::Success();
 }
 
@@ -194,6 +210,36 @@ GNPOLYAK_BILINEAR(f64, ffi::F64, ffi::F64);
 GNPOLYAK_BILINEAR(f32, ffi::F32, ffi::F32);
 GNPOLYAK_BILINEAR(mixed, ffi::F32, ffi::F64);
 #undef GNPOLYAK_BILINEAR
+
+// For callers of plain C: threads and scratch are the library's own, and null directions are none.
+#define GNPOLYAK_C_BILINEAR(kind, S, T)                                                                              \
+  extern "C" T gnpolyak_c_bilinear_l1_##kind(const S* p, const S* q, const T* b, const T* u, const T* v,            \
+                                             std::size_t m, std::size_t d1, std::size_t d2, std::size_t r, T* gu,   \
+                                             T* gv) {                                                                \
+    const auto plans = gnpolyak::make_plans<S, T>(m, d1, d2, r);                                                     \
+    const gnpolyak::Room<T> room(plans.scratch(true));                                                               \
+    return gnpolyak::bilinear_sum_l1(gnpolyak::Pool::shared(), plans, p, q, b, u, v, gu, gv, room.data());           \
+  }                                                                                                                  \
+  extern "C" void gnpolyak_c_bilinear_forms_##kind(const S* p, const S* q, const T* u, const T* v, std::size_t m,   \
+                                                   std::size_t d1, std::size_t d2, std::size_t r, T* values,        \
+                                                   T* slopes) {                                                      \
+    const auto plans = gnpolyak::make_plans<S, T>(m, d1, d2, r);                                                     \
+    const gnpolyak::Room<T> room(plans.scratch(false));                                                              \
+    gnpolyak::bilinear_measure(gnpolyak::Pool::shared(), plans, p, q, u, v, values, slopes, room.data());            \
+  }                                                                                                                  \
+  extern "C" void gnpolyak_c_bilinear_product_##kind(const S* p, const S* q, const T* slopes, const T* zu,          \
+                                                     const T* zv, const T* w, std::size_t m, std::size_t d1,        \
+                                                     std::size_t d2, std::size_t r, T* pushed, T* gu, T* gv) {       \
+    const auto plans = gnpolyak::make_plans<S, T>(m, d1, d2, r);                                                     \
+    const gnpolyak::Room<T> room(plans.scratch(true));                                                               \
+    gnpolyak::bilinear_multiply(gnpolyak::Pool::shared(), plans, p, q, slopes, zu, zv, w, pushed, gu, gv,            \
+                                room.data());                                                                        \
+  }
+
+GNPOLYAK_C_BILINEAR(f64, double, double)
+GNPOLYAK_C_BILINEAR(f32, float, float)
+GNPOLYAK_C_BILINEAR(mixed, float, double)
+#undef GNPOLYAK_C_BILINEAR
 
 extern "C" {
 

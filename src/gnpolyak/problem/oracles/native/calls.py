@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from gnpolyak.problem.oracles.native.library import load, required
+from gnpolyak.problem.oracles.native.library import required, serving
 
 # Stored and computed dtypes → the kernel that serves them.
 KERNEL_KINDS = {
@@ -24,9 +24,14 @@ KERNEL_KINDS = {
 
 def supports(p: Array, q: Array | None, x: Array, b: Array) -> bool:
     """Tell whether the passes can serve rows and arithmetic of these dtypes on a CPU of this process."""
+    library, _ = serving()
+    return library is not None and takes(p, q, x, b)
+
+
+def takes(p: Array, q: Array | None, x: Array, b: Array) -> bool:
+    """Tell whether there is a pass for rows and arithmetic of these dtypes."""
     known = (np.dtype(p.dtype), np.dtype(x.dtype)) in KERNEL_KINDS and b.dtype == x.dtype
-    library, _ = load()
-    return known and library is not None and (q is None or q.dtype == p.dtype) and p.shape[1] > 0 and x.shape[1] > 0
+    return known and (q is None or q.dtype == p.dtype) and p.shape[1] > 0 and x.shape[1] > 0
 
 
 def power_l1(p: Array, q: Array | None, b: Array, x: Array, n: int) -> tuple[Array, Array]:

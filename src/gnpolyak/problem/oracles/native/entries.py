@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.problem.maps import LowRank
+from gnpolyak.problem.oracles.native import direct
 from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
-from gnpolyak.problem.oracles.native.library import load, required
-from gnpolyak.problem.oracles.products import Products, linearised
+from gnpolyak.problem.oracles.native.library import required, serving
+from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
 from gnpolyak.problem.penalties import L1
 from gnpolyak.problem.sensing import Entries
@@ -24,28 +24,31 @@ _KINDS = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32"}
 class EntriesL1(Kernel):
     """Passes over the entries, both adjoints in one, in C++ on a CPU; XLA wherever else the program is sent."""
 
+    over_xp: ClassVar[bool] = True
+
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> bool:
         same = {np.dtype(each.dtype) for each in (*x, penalty.b)}
         known = len(same) == 1 and same <= set(_KINDS)
-        return sensing.sweep is not None and penalty.rows is None and known and load()[0] is not None
+        served = direct.available() if c.xp is np else serving()[0] is not None
+        return sensing.sweep is not None and penalty.rows is None and known and served
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> tuple[Array, Pair]:
-        return _evaluate(sensing, c, penalty, x)
+        return direct.entries_l1(sensing.sweep, penalty.b, x) if c.xp is np else _evaluate(sensing, c, penalty, x)
 
     def measure(self, c: Any, sensing: Any, penalty: Any, x: Pair) -> tuple[Array, None]:
+        if c.xp is np:
+            return direct.entries_values(sensing.sweep, x, len(sensing.indices[0])), None
         return _values(sensing, c, x), None
 
     def linearised(self, c: Any, sensing: Any, penalty: Any, x: Pair, kept: Any = None) -> Products:
-        none = jnp.zeros(len(sensing.indices[0]), x[0].dtype)
-        return Products(
-            push=lambda z: _product(sensing, c, x, z, none)[0],
-            pull=lambda v: _product(sensing, c, x, None, v)[1],
-            product=lambda z, w: _product(sensing, c, x, z, w),
-        )
+        def product(z: Pair | None, w: Array) -> Any:
+            return direct.entries_product(sensing.sweep, x, z, w) if c.xp is np else _product(sensing, c, x, z, w)
+
+        return Products.of_product(product, c.xp.zeros(len(sensing.indices[0]), x[0].dtype))
 
 
 def _product_plain(sensing: Entries, c: LowRank, x: Pair, z: Pair | None, w: Array) -> tuple[Array | None, Pair]:
-    products = linearised(c, sensing, x)
+    products = Products.of(sensing.push(c, x), sensing.measure(c, x)[1])
     return (None, products.pull(w)) if z is None else products.product(z, w)
 
 

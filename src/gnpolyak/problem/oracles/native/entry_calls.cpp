@@ -1,11 +1,9 @@
-// The XLA entry points of the passes over entries.
+// The entry points of the passes over entries, for XLA and for callers of plain C.
 #include "entries.hpp"
 #include "sweep.hpp"
 
 namespace gnpolyak {
 namespace {
-
-using Index = ffi::Buffer<ffi::S32>;
 
 const EntryKernels& entry_kernels() {
 #ifdef GNPOLYAK_X86
@@ -59,6 +57,15 @@ void unpack(const T* sums, std::size_t parts, std::size_t d, std::size_t r, std:
     }
 }
 
+// The entries, sorted: as `EntryTask` has them, with the bounds of the parts.
+struct Sorted {
+  const std::int32_t* major;
+  const std::int32_t* minor;
+  const std::int32_t* order;
+  const std::int32_t* bounds;
+  std::size_t count;
+};
+
 // What a pass reads and writes; null for what it has not.
 template <class T>
 struct EntryOperands {
@@ -74,28 +81,26 @@ struct EntryOperands {
 
 // One pass over all entries, part by part; returns Σ|ρ|, added in the order of the parts.
 template <class T>
-double sweep_entries(ffi::ThreadPool& pool, const EntryPlan& plan, EntryPass<T> pass, const Index& major,
-                     const Index& minor, const Index& order, const Index& bounds, const EntryOperands<T>& on,
-                     T* scratch) {
-  const std::size_t m = major.element_count();
-  const int workers = m * plan.padded < kWorthSharing ? 1 : thread_count(pool);
+double sweep_entries(Workers& workers, const EntryPlan& plan, EntryPass<T> pass, const Sorted& entries,
+                     const EntryOperands<T>& on, T* scratch) {
+  const int threads = entries.count * plan.padded < kWorthSharing ? 1 : thread_count(workers);
   pack(on.u, on.zu, plan.d1, plan.r, plan.padded, scratch);
   pack(on.v, on.zv, plan.d2, plan.r, plan.padded, scratch + plan.v());
   if (on.gu != nullptr) std::fill_n(scratch + plan.gu(), plan.d1 * plan.padded, T(0));
   std::vector<double> totals(plan.parts);
-  parallel(pool, workers, plan.parts, [&](std::size_t part) {
+  parallel(workers, threads, plan.parts, [&](std::size_t part) {
     T* const gv = on.gu == nullptr ? nullptr : scratch + plan.gv() + part * plan.d2 * plan.padded;
     if (gv != nullptr) std::fill_n(gv, plan.d2 * plan.padded, T(0));
-    EntryTask<T> task{major.typed_data(), minor.typed_data(), order.element_count() ? order.typed_data() : nullptr,
-                      scratch, scratch + plan.v(), plan.stride, scratch + plan.gu(), gv, on.data, on.values, 0};
-    pass(task, plan.padded, bounds.typed_data()[part], bounds.typed_data()[part + 1]);
+    EntryTask<T> task{entries.major, entries.minor, entries.order, scratch, scratch + plan.v(), plan.stride,
+                      scratch + plan.gu(), gv, on.data, on.values, 0};
+    pass(task, plan.padded, entries.bounds[part], entries.bounds[part + 1]);
     totals[part] = task.total;
   });
   if (on.gu != nullptr) {
     constexpr std::size_t rows = 256;
     const std::size_t blocks = (plan.d2 + rows - 1) / rows;
     unpack(scratch + plan.gu(), 1, plan.d1, plan.r, plan.padded, 0, plan.d1, on.gu);
-    parallel(pool, workers, blocks, [&](std::size_t block) {
+    parallel(workers, threads, blocks, [&](std::size_t block) {
       unpack(scratch + plan.gv(), plan.parts, plan.d2, plan.r, plan.padded, block * rows,
              std::min(plan.d2, (block + 1) * rows), on.gv);
     });
@@ -103,6 +108,21 @@ double sweep_entries(ffi::ThreadPool& pool, const EntryPlan& plan, EntryPass<T> 
   double total = 0;
   for (const double part : totals) total += part;
   return total;
+}
+
+// s = AJz and (AJ)ᵀ(w ⊙ s); where the directions are null (AJ)ᵀw alone.
+template <class T>
+void multiply_entries(Workers& workers, const EntryPlan& plan, const Sorted& entries, const EntryOperands<T>& on,
+                      T* scratch) {
+  const EntryPass<T> pass = on.zu == nullptr ? entry_kernel<T>().pull : entry_kernel<T>().product;
+  sweep_entries(workers, plan, pass, entries, on, scratch);
+}
+
+using Index = ffi::Buffer<ffi::S32>;
+
+Sorted sorted(const Index& major, const Index& minor, const Index& order, const Index& bounds) {
+  return {major.typed_data(), minor.typed_data(), order.element_count() > 0 ? order.typed_data() : nullptr,
+          bounds.typed_data(), major.element_count()};
 }
 
 template <ffi::DataType D>
@@ -127,8 +147,10 @@ ffi::Error entries_l1(ffi::ThreadPool pool, Index major, Index minor, Index orde
   if (scratch->element_count() < plan.size(true)) return entry_scratch_too_small();
   const EntryOperands<T> on{u.typed_data(), v.typed_data(), nullptr, nullptr, b.typed_data(), nullptr,
                             gu->typed_data(), gv->typed_data()};
-  value->typed_data()[0] = static_cast<T>(
-      sweep_entries(pool, plan, entry_kernel<T>().l1, major, minor, order, bounds, on, scratch->typed_data()));
+  XlaWorkers workers(pool);
+  value->typed_data()[0] = static_cast<T>(sweep_entries(workers, plan, entry_kernel<T>().l1,
+                                                        sorted(major, minor, order, bounds), on,
+                                                        scratch->typed_data()));
   return ffi::Error::Success();
 }
 
@@ -140,11 +162,13 @@ ffi::Error entries_values(ffi::ThreadPool pool, Index major, Index minor, Index 
   if (scratch->element_count() < plan.size(false)) return entry_scratch_too_small();
   const EntryOperands<T> on{u.typed_data(), v.typed_data(), nullptr, nullptr, nullptr, values->typed_data(),
                             nullptr, nullptr};
-  sweep_entries(pool, plan, entry_kernel<T>().values, major, minor, order, bounds, on, scratch->typed_data());
+  XlaWorkers workers(pool);
+  sweep_entries(workers, plan, entry_kernel<T>().values, sorted(major, minor, order, bounds), on,
+                scratch->typed_data());
   return ffi::Error::Success();
 }
 
-// s = AJz and (AJ)ᵀ(w ⊙ s); with a z of no columns (AJ)ᵀw alone.
+// Directions of no columns are none.
 template <ffi::DataType D>
 ffi::Error entries_product(ffi::ThreadPool pool, Index major, Index minor, Index order, Index bounds, Real<D> u,
                            Real<D> v, Real<D> zu, Real<D> zv, Real<D> w, Result<D> pushed, Result<D> gu, Result<D> gv,
@@ -156,8 +180,8 @@ ffi::Error entries_product(ffi::ThreadPool pool, Index major, Index minor, Index
   const EntryOperands<T> on{u.typed_data(), v.typed_data(), along ? zu.typed_data() : nullptr,
                             along ? zv.typed_data() : nullptr, w.typed_data(),
                             along ? pushed->typed_data() : nullptr, gu->typed_data(), gv->typed_data()};
-  sweep_entries(pool, plan, along ? entry_kernel<T>().product : entry_kernel<T>().pull, major, minor, order, bounds,
-                on, scratch->typed_data());
+  XlaWorkers workers(pool);
+  multiply_entries(workers, plan, sorted(major, minor, order, bounds), on, scratch->typed_data());
   return ffi::Error::Success();
 }
 
@@ -187,6 +211,42 @@ auto bind_entries() {
 GNPOLYAK_ENTRIES(f64, ffi::F64);
 GNPOLYAK_ENTRIES(f32, ffi::F32);
 #undef GNPOLYAK_ENTRIES
+
+// For callers of plain C: threads and scratch are the library's own. `order` is null where the entries lie in order, and
+// null directions are none.
+#define GNPOLYAK_C_SORTED                                                                                          \
+  const std::int32_t *major, const std::int32_t *minor, const std::int32_t *order, const std::int32_t *bounds,     \
+      std::size_t count, std::size_t parts
+#define GNPOLYAK_C_ENTRIES(kind, T)                                                                                \
+  extern "C" T gnpolyak_c_entries_l1_##kind(GNPOLYAK_C_SORTED, const T* u, const T* v, const T* b, std::size_t d1, \
+                                            std::size_t d2, std::size_t r, T* gu, T* gv) {                         \
+    const auto plan = gnpolyak::entry_plan<T>(d1, d2, r, parts, false);                                            \
+    const gnpolyak::Room<T> room(plan.size(true));                                                                 \
+    return static_cast<T>(gnpolyak::sweep_entries<T>(                                                              \
+        gnpolyak::Pool::shared(), plan, gnpolyak::entry_kernel<T>().l1, {major, minor, order, bounds, count},      \
+        {u, v, nullptr, nullptr, b, nullptr, gu, gv}, room.data()));                                               \
+  }                                                                                                                \
+  extern "C" void gnpolyak_c_entries_values_##kind(GNPOLYAK_C_SORTED, const T* u, const T* v, std::size_t d1,      \
+                                                   std::size_t d2, std::size_t r, T* values) {                     \
+    const auto plan = gnpolyak::entry_plan<T>(d1, d2, r, parts, false);                                            \
+    const gnpolyak::Room<T> room(plan.size(false));                                                                \
+    gnpolyak::sweep_entries<T>(gnpolyak::Pool::shared(), plan, gnpolyak::entry_kernel<T>().values,                 \
+                               {major, minor, order, bounds, count},                                               \
+                               {u, v, nullptr, nullptr, nullptr, values, nullptr, nullptr}, room.data());          \
+  }                                                                                                                \
+  extern "C" void gnpolyak_c_entries_product_##kind(GNPOLYAK_C_SORTED, const T* u, const T* v, const T* zu,        \
+                                                    const T* zv, const T* w, std::size_t d1, std::size_t d2,       \
+                                                    std::size_t r, T* pushed, T* gu, T* gv) {                      \
+    const auto plan = gnpolyak::entry_plan<T>(d1, d2, r, parts, zu != nullptr);                                    \
+    const gnpolyak::Room<T> room(plan.size(true));                                                                 \
+    gnpolyak::multiply_entries<T>(gnpolyak::Pool::shared(), plan, {major, minor, order, bounds, count},            \
+                                  {u, v, zu, zv, w, pushed, gu, gv}, room.data());                                 \
+  }
+
+GNPOLYAK_C_ENTRIES(f64, double)
+GNPOLYAK_C_ENTRIES(f32, float)
+#undef GNPOLYAK_C_ENTRIES
+#undef GNPOLYAK_C_SORTED
 
 extern "C" {
 // Numbers that a pass over entries needs as its last result.

@@ -34,12 +34,12 @@ class Availability:
     reason: str
     instruction_set: str | None = None
     threads: int | None = None
-    """The limit that was set; None for as many as XLA has."""
+    """The limit that was set; None for as many as XLA has, or processors where JAX is not asked."""
 
 
 def status() -> Availability:
     """Whether the fused CPU oracle is in use, and why."""
-    library, reason = load()
+    library, reason = serving()
     if library is None:
         return Availability(False, reason)
     limit = library.gnpolyak_get_threads()
@@ -80,7 +80,7 @@ def set_num_threads(count: int | None) -> None:
 
 @functools.cache
 def load() -> tuple[ctypes.CDLL | None, str]:
-    """The library, or None; and a sentence that says why."""
+    """The library, or None; and a sentence that says why. JAX has no part in it."""
     if os.environ.get("GNPOLYAK_NATIVE", "1") == "0":
         return None, "switched off by GNPOLYAK_NATIVE=0"
     path = HERE / LIBRARY
@@ -88,13 +88,34 @@ def load() -> tuple[ctypes.CDLL | None, str]:
         return None, _why_absent(HERE / NOTE)
     try:
         library = _declared(ctypes.CDLL(str(path)))
-        for name in (*TARGETS, *(each for each in LATER if hasattr(library, each))):
-            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
-    # Whatever is wrong with the file (another platform, another XLA), XLA can serve without it.
+    # Whatever is wrong with the file (another platform, say), XLA can serve without it.
     except Exception as error:
-        return None, f"the compiled library cannot be used here: {str(error).splitlines()[0]}"
+        return None, _unusable(error)
     library.gnpolyak_set_threads(_threads_wanted())
     return library, "compiled with the package"
+
+
+def serving() -> tuple[ctypes.CDLL | None, str]:
+    """The library once XLA can call its passes, or None; and a sentence that says why."""
+    library, reason = load()
+    trouble = None if library is None else _register(library)
+    return (library, reason) if trouble is None else (None, trouble)
+
+
+@functools.cache
+def _register(library: ctypes.CDLL) -> str | None:
+    """Tell JAX of the passes; what stands against it, in a sentence, or None."""
+    try:
+        for name in (*TARGETS, *(each for each in LATER if hasattr(library, each))):
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
+    # Another XLA than the one that it was compiled for: that serves without it.
+    except Exception as error:
+        return _unusable(error)
+    return None
+
+
+def _unusable(error: Exception) -> str:
+    return f"the compiled library cannot be used here: {str(error).splitlines()[0]}"
 
 
 def _why_absent(note: Path) -> str:
@@ -125,8 +146,8 @@ def _threads_wanted() -> int:
 
 
 def required() -> ctypes.CDLL:
-    """The library; InputError where there is none."""
-    library, reason = load()
+    """The library, which XLA can call; InputError where there is none."""
+    library, reason = serving()
     if library is None:
         raise InputError(
             given="a call of the fused oracle",

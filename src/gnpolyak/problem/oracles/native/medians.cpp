@@ -1,4 +1,4 @@
-// The upper medians of the rows of a matrix, of the entries that count.
+// The upper medians of the rows of a matrix, of the entries that count: for XLA, and for callers of plain C.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -23,18 +23,21 @@ std::size_t gather(const T* row, const bool* counted, std::size_t length, T* hel
   return count;
 }
 
-template <ffi::DataType D>
-ffi::Error medians(ffi::Buffer<D> rows, ffi::Buffer<ffi::PRED> counted, ffi::ResultBuffer<D> middle) {
-  using T = ffi::NativeType<D>;
-  const std::size_t length = rows.dimensions().back();
+template <class T>
+void find_medians(const T* rows, const bool* counted, std::size_t many, std::size_t length, T* middle) {
   thread_local std::vector<T> held;
   held.resize(length + 1);
-  for (std::size_t k = 0; k < middle->element_count(); ++k) {
-    const std::size_t at = k * length;
-    const std::size_t count = gather(rows.typed_data() + at, counted.typed_data() + at, length, held.data());
+  for (std::size_t k = 0; k < many; ++k) {
+    const std::size_t count = gather(rows + k * length, counted + k * length, length, held.data());
     std::nth_element(held.begin(), held.begin() + count / 2, held.begin() + count);
-    middle->typed_data()[k] = count > 0 ? held[count / 2] : T(0);
+    middle[k] = count > 0 ? held[count / 2] : T(0);
   }
+}
+
+template <ffi::DataType D>
+ffi::Error medians(ffi::Buffer<D> rows, ffi::Buffer<ffi::PRED> counted, ffi::ResultBuffer<D> middle) {
+  find_medians(rows.typed_data(), counted.typed_data(), middle->element_count(), rows.dimensions().back(),
+               middle->typed_data());
   return ffi::Error::Success();
 }
 
@@ -53,5 +56,15 @@ ffi::Error medians(ffi::Buffer<D> rows, ffi::Buffer<ffi::PRED> counted, ffi::Res
 GNPOLYAK_MEDIANS(f64, ffi::F64);
 GNPOLYAK_MEDIANS(f32, ffi::F32);
 #undef GNPOLYAK_MEDIANS
+
+#define GNPOLYAK_C_MEDIANS(kind, T)                                                                            \
+  extern "C" void gnpolyak_c_medians_##kind(const T* rows, const bool* counted, std::size_t many,              \
+                                            std::size_t length, T* middle) {                                   \
+    gnpolyak::find_medians(rows, counted, many, length, middle);                                               \
+  }
+
+GNPOLYAK_C_MEDIANS(f64, double)
+GNPOLYAK_C_MEDIANS(f32, float)
+#undef GNPOLYAK_C_MEDIANS
 
 #pragma GCC visibility pop

@@ -6,14 +6,14 @@ import jax
 import numpy as np
 from jax import Array
 
-from gnpolyak.problem.oracles.native.library import load
+from gnpolyak.problem.oracles.native.library import serving
 
 _KINDS = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32"}
 
 
 def finds_medians(dtype: np.dtype) -> bool:
     """Tell whether the library finds medians of such numbers; one that was compiled before there were any does not."""
-    library, _ = load()
+    library, _ = serving()
     return np.dtype(dtype) in _KINDS and hasattr(library, "gnpolyak_medians_f64")
 
 

@@ -1,4 +1,4 @@
-// The XLA entry points, each a pass over the rows p, and q where it is not empty.
+// The entry points of the passes over the rows p, and q where there are any: for XLA, and for callers of plain C.
 #include "sweep.hpp"
 
 namespace gnpolyak {
@@ -46,6 +46,14 @@ struct Members {
 // The scratch is a result, so its size is the caller's word: `gnpolyak_scratch` says what is needed.
 ffi::Error too_small() { return ffi::Error::InvalidArgument("gnpolyak: scratch too small"); }
 
+// f; one of its subgradients goes where `on` says.
+template <class S, class T>
+T sum_l1(Workers& workers, const Plan& plan, const T* b, const Operands<S, T>& on) {
+  double total = 0;
+  for (const auto& part : sweep(workers, plan, kernel<S, T>().l1, L1<T>{b, 0}, on)) total += part.value;
+  return static_cast<T>(total);
+}
+
 // f and one of its subgradients.
 template <ffi::DataType Stored, ffi::DataType Computed>
 ffi::Error l1(ffi::ThreadPool pool, std::int64_t n, Rows<Stored> p, Rows<Stored> q, In<Computed> b, In<Computed> x,
@@ -54,6 +62,7 @@ ffi::Error l1(ffi::ThreadPool pool, std::int64_t n, Rows<Stored> p, Rows<Stored>
   using T = ffi::NativeType<Computed>;
   const Plan plan = plan_for<Stored, Computed>(p, q, x.dimensions().back(), n);
   const Members members(gradient->dimensions(), 2);
+  XlaWorkers workers(pool);
   if (scratch->element_count() < members.count * plan.scratch(true)) return too_small();
   for (std::size_t k = 0; k < members.count; ++k) {
     const Operands<S, T> on{p.typed_data() + members.place(p.dimensions(), 2, k),
@@ -61,10 +70,7 @@ ffi::Error l1(ffi::ThreadPool pool, std::int64_t n, Rows<Stored> p, Rows<Stored>
                             x.typed_data() + members.place(x.dimensions(), 2, k),
                             gradient->typed_data() + members.place(gradient->dimensions(), 2, k),
                             scratch->typed_data()};
-    const L1<T> work{b.typed_data() + members.place(b.dimensions(), 1, k), 0};
-    double total = 0;
-    for (const auto& part : sweep(pool, plan, kernel<S, T>().l1, work, on)) total += part.value;
-    value->typed_data()[k] = static_cast<T>(total);
+    value->typed_data()[k] = sum_l1(workers, plan, b.typed_data() + members.place(b.dimensions(), 1, k), on);
   }
   return ffi::Error::Success();
 }
@@ -77,6 +83,7 @@ ffi::Error forms(ffi::ThreadPool pool, std::int64_t n, Rows<Stored> p, Rows<Stor
   using T = ffi::NativeType<Computed>;
   const Plan plan = plan_for<Stored, Computed>(p, q, x.dimensions().back(), n);
   const Members members(values->dimensions(), 1);
+  XlaWorkers workers(pool);
   if (scratch->element_count() < members.count * plan.scratch(false)) return too_small();
   for (std::size_t k = 0; k < members.count; ++k) {
     const Operands<S, T> on{p.typed_data() + members.place(p.dimensions(), 2, k),
@@ -84,7 +91,7 @@ ffi::Error forms(ffi::ThreadPool pool, std::int64_t n, Rows<Stored> p, Rows<Stor
                             x.typed_data() + members.place(x.dimensions(), 2, k), nullptr, scratch->typed_data()};
     const Forms<T> work{values->typed_data() + members.place(values->dimensions(), 1, k),
                         slopes->typed_data() + members.place(slopes->dimensions(), 3, k)};
-    sweep(pool, plan, kernel<S, T>().forms, work, on);
+    sweep(workers, plan, kernel<S, T>().forms, work, on);
   }
   return ffi::Error::Success();
 }
@@ -103,6 +110,7 @@ ffi::Error product(ffi::ThreadPool pool, Rows<Stored> p, Rows<Stored> q, In<Comp
   // The order is in the slopes already.
   const Plan plan = plan_for<Stored, Computed>(p, q, slopes.dimensions().back(), 0);
   const Members members(gradient->dimensions(), 2);
+  XlaWorkers workers(pool);
   if (scratch->element_count() < members.count * plan.scratch(true)) return too_small();
   const bool along = z.element_count() > 0;
   const std::size_t m = plan.shape.m, size = plan.shape.d * plan.shape.r;
@@ -121,7 +129,7 @@ ffi::Error product(ffi::ThreadPool pool, Rows<Stored> p, Rows<Stored> q, In<Comp
     const Product<T> work{slopes.typed_data() + members.place(slopes.dimensions(), 3, k),
                           w.typed_data() + members.place(w.dimensions(), 1, k),
                           along ? pushed->typed_data() + members.place(pushed->dimensions(), 1, k) : nullptr};
-    sweep(pool, plan, kernel<S, T>().product, work, on);
+    sweep(workers, plan, kernel<S, T>().product, work, on);
   }
   return ffi::Error::Success();
 }
@@ -130,7 +138,8 @@ ffi::Error product(ffi::ThreadPool pool, Rows<Stored> p, Rows<Stored> q, In<Comp
 ffi::Error read_once(ffi::ThreadPool pool, ffi::AnyBuffer p, ffi::AnyBuffer q, ffi::ResultBuffer<ffi::F64> sum) {
   const std::size_t bytes = p.size_bytes(), chunks = kMostChunks, height = bytes / chunks / 64 * 64;
   std::vector<double> sums(chunks);
-  parallel(pool, thread_count(pool), chunks, [&](std::size_t i) {
+  XlaWorkers workers(pool);
+  parallel(workers, thread_count(workers), chunks, [&](std::size_t i) {
     const std::size_t begin = i * height, length = i + 1 == chunks ? bytes - begin : height;
     sums[i] = kernels().read(static_cast<const char*>(p.untyped_data()) + begin, length) +
               kernels().read(static_cast<const char*>(q.untyped_data()) + begin, length);
@@ -139,6 +148,34 @@ ffi::Error read_once(ffi::ThreadPool pool, ffi::AnyBuffer p, ffi::AnyBuffer q, f
   for (const double part : sums) total += part;
   sum->typed_data()[0] = total;
   return ffi::Error::Success();
+}
+
+// The same for callers of plain C, of one problem, with threads and scratch of the library's own. Where there is no q it
+// is null; without z, which is null then, nothing is pushed.
+template <class S, class T>
+T c_l1(const S* p, const S* q, const T* b, const T* x, std::size_t m, std::size_t d, std::size_t r, int n,
+       T* gradient) {
+  const Plan plan = make_plan<S, T>(m, d, r, n, q != nullptr);
+  const Room<T> room(plan.scratch(true));
+  return sum_l1<S, T>(Pool::shared(), plan, b, {p, q, x, gradient, room.data()});
+}
+
+template <class S, class T>
+void c_forms(const S* p, const S* q, const T* x, std::size_t m, std::size_t d, std::size_t r, int n, T* values,
+             T* slopes) {
+  const Plan plan = make_plan<S, T>(m, d, r, n, q != nullptr);
+  const Room<T> room(plan.scratch(false));
+  const Operands<S, T> on{p, q, x, nullptr, room.data()};
+  sweep(Pool::shared(), plan, kernel<S, T>().forms, Forms<T>{values, slopes}, on);
+}
+
+template <class S, class T>
+void c_product(const S* p, const S* q, const T* slopes, const T* z, const T* w, std::size_t m, std::size_t d,
+               std::size_t r, T* pushed, T* gradient) {
+  const Plan plan = make_plan<S, T>(m, d, r, 0, q != nullptr);
+  const Room<T> room(plan.scratch(true));
+  const Operands<S, T> on{p, q, z, gradient, room.data()};
+  sweep(Pool::shared(), plan, kernel<S, T>().product, Product<T>{slopes, w, pushed}, on);
 }
 
 auto plain() { return ffi::Ffi::Bind().Ctx<ffi::ThreadPool>(); }
@@ -177,6 +214,26 @@ GNPOLYAK_PASSES(f32, ffi::F32, ffi::F32);
 GNPOLYAK_PASSES(mixed, ffi::F32, ffi::F64);
 #undef GNPOLYAK_PASSES
 
+#define GNPOLYAK_C_PASSES(kind, S, T)                                                                            \
+  extern "C" T gnpolyak_c_power_l1_##kind(const S* p, const S* q, const T* b, const T* x, std::size_t m,        \
+                                          std::size_t d, std::size_t r, int n, T* gradient) {                   \
+    return gnpolyak::c_l1(p, q, b, x, m, d, r, n, gradient);                                                     \
+  }                                                                                                              \
+  extern "C" void gnpolyak_c_power_forms_##kind(const S* p, const S* q, const T* x, std::size_t m,              \
+                                                std::size_t d, std::size_t r, int n, T* values, T* slopes) {    \
+    gnpolyak::c_forms(p, q, x, m, d, r, n, values, slopes);                                                      \
+  }                                                                                                              \
+  extern "C" void gnpolyak_c_power_product_##kind(const S* p, const S* q, const T* slopes, const T* z,          \
+                                                  const T* w, std::size_t m, std::size_t d, std::size_t r,      \
+                                                  T* pushed, T* gradient) {                                      \
+    gnpolyak::c_product(p, q, slopes, z, w, m, d, r, pushed, gradient);                                          \
+  }
+
+GNPOLYAK_C_PASSES(f64, double, double)
+GNPOLYAK_C_PASSES(f32, float, float)
+GNPOLYAK_C_PASSES(mixed, float, double)
+#undef GNPOLYAK_C_PASSES
+
 XLA_FFI_DEFINE_HANDLER_SYMBOL(gnpolyak_read_once, gnpolyak::read_once,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
@@ -198,7 +255,7 @@ bool gnpolyak_takes_batches() { return true; }
 
 const char* gnpolyak_instruction_set() { return gnpolyak::kernels().name; }
 
-// 0: as many threads as XLA has.
+// 0: as many threads as XLA has, or as there are processors to run on where XLA does not call.
 void gnpolyak_set_threads(int count) { gnpolyak::thread_limit.store(count); }
 int gnpolyak_get_threads() { return gnpolyak::thread_limit.load(); }
 }

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import operator
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from gnpolyak.base.small import kernels, on_gpu
 from gnpolyak.problem.maps import SymmetricCP
-from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, supports
+from gnpolyak.problem.oracles.native import direct
+from gnpolyak.problem.oracles.native.calls import power_forms, power_l1, power_product, supports, takes
 from gnpolyak.problem.oracles.native.dispatch import dispatched, evaluated
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel
@@ -23,24 +25,32 @@ from gnpolyak.problem.sensing import PowerSensing
 class PowerL1(Kernel):
     """Passes over the rows p, and q where there is one, in C++ on a CPU, by a kernel on a GPU where that is faster."""
 
+    over_xp: ClassVar[bool] = True
+
     def serves(self, c: Any, sensing: Any, penalty: Any, x: Array) -> bool:
+        if c.xp is np:
+            return penalty.rows is None and direct.available() and takes(sensing.p, sensing.q, x, penalty.b)
         natively = supports(sensing.p, sensing.q, x, penalty.b)
         by_gpu = on_gpu() and any(_shape(sensing, x, name) is not None for name in ("evaluations", "products"))
         return penalty.rows is None and (natively or by_gpu)
 
     def evaluate(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
+        if c.xp is np:
+            return direct.power_l1(sensing.p, sensing.q, penalty.b, x, c.n)
         return _evaluate(sensing, c, penalty, x)
 
     def measure(self, c: Any, sensing: Any, penalty: Any, x: Array) -> tuple[Array, Array]:
-        return _forms(sensing, c, x)
+        return direct.power_forms(sensing.p, sensing.q, x, c.n) if c.xp is np else _forms(sensing, c, x)
 
     def linearised(self, c: Any, sensing: Any, penalty: Any, x: Array, kept: Array | None = None) -> Products:
-        slopes = _forms(sensing, c, x)[1] if kept is None else kept
-        return Products(
-            push=lambda z: _product(sensing, slopes, z, jnp.zeros(slopes.shape[1], slopes.dtype))[0],
-            pull=lambda v: _product(sensing, slopes, None, v)[1],
-            product=lambda z, w: _product(sensing, slopes, z, w),
-        )
+        slopes = self.measure(c, sensing, penalty, x)[1] if kept is None else kept
+
+        def product(z: Array | None, w: Array) -> Any:
+            if c.xp is np:
+                return direct.power_product(sensing.p, sensing.q, slopes, z, w)
+            return _product(sensing, slopes, z, w)
+
+        return Products.of_product(product, c.xp.zeros(slopes.shape[1], slopes.dtype))
 
 
 def _forms_plain(sensing: PowerSensing, c: SymmetricCP, x: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-// A pass over all rows: lay out the work, spread it over XLA's own threads, add up the parts in a fixed order.
+// A pass over all rows: lay out the work, spread it over threads, add up the parts in a fixed order.
 //
 // Rows are cut into chunks by the shape alone, each with its own accumulator, and the accumulators are added in the
 // order of the chunks. So the result is the same to the last bit whoever computes which chunk, with any number of
@@ -6,29 +6,20 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #ifdef GNPOLYAK_X86
 #include "cpu.hpp"
 #endif
 #include "kernel.hpp"
-#include "xla/ffi/api/ffi.h"
-
-namespace ffi = xla::ffi;
+#include "pool.hpp"
+#include "xla_workers.hpp"
 
 namespace gnpolyak {
-
-// One for all entry points of the library.
-inline std::atomic<int> thread_limit{0};
-
 namespace {
 
 constexpr std::size_t kMostChunks = 64;
@@ -70,12 +61,6 @@ const Kernel<float, double>& kernel() {
   return kernels().mixed;
 }
 
-int thread_count(ffi::ThreadPool& pool) {
-  const int limit = thread_limit.load();
-  const int available = std::max<int>(1, static_cast<int>(pool.num_threads()));
-  return limit > 0 ? std::min(limit, available) : available;
-}
-
 struct Plan {
   Shape shape;
   std::size_t height;  // rows in a chunk
@@ -95,38 +80,6 @@ Plan make_plan(std::size_t m, std::size_t d, std::size_t r, int n, bool centred)
   const std::size_t height = ((m + wanted - 1) / wanted + 3) / 4 * 4;
   const std::size_t chunks = height == 0 ? 0 : (m + height - 1) / height;
   return {Shape{m, d, r, n, centred, lanes, (d + lanes - 1) / lanes, block}, height, chunks};
-}
-
-// Runs body(0), …, body(count − 1) on the caller and up to workers − 1 threads of the pool. The caller takes work like
-// any other and waits only for what others have begun, so a pool whose threads are all busy cannot block it.
-template <class Body>
-void parallel(ffi::ThreadPool& pool, int workers, std::size_t count, const Body& body) {
-  if (workers == 1) {
-    for (std::size_t i = 0; i < count; ++i) body(i);
-    return;
-  }
-  struct Progress {
-    std::atomic<std::size_t> next{0};
-    std::size_t finished = 0;
-    std::mutex lock;
-    std::condition_variable all;
-  };
-  const auto progress = std::make_shared<Progress>();
-  const Body* shared = &body;
-  // A helper that starts late finds nothing to claim and never looks at `shared`, which is gone by then.
-  const auto work = [progress, shared, count] {
-    std::size_t mine = 0;
-    for (std::size_t i; (i = progress->next.fetch_add(1)) < count; ++mine) (*shared)(i);
-    if (mine == 0) return;
-    const std::lock_guard<std::mutex> guard(progress->lock);
-    progress->finished += mine;
-    if (progress->finished == count) progress->all.notify_all();
-  };
-  const std::size_t helpers = std::min<std::size_t>(workers, count) - (count > 0 ? 1 : 0);
-  for (std::size_t i = 0; i < helpers; ++i) pool.Schedule([work] { work(); });
-  work();
-  std::unique_lock<std::mutex> guard(progress->lock);
-  progress->all.wait(guard, [&] { return progress->finished == count; });
 }
 
 // Entry k of a row lies at this place of a padded accumulator: see `offset` in kernel.cpp.
@@ -169,6 +122,40 @@ void reduce_column(const Plan& plan, T* accumulators, std::size_t j, T* gradient
   for (std::size_t k = 0; k < s.d; ++k) gradient[k * s.r + j] = total[slot(s, k)];
 }
 
+// Room for a call that brings no scratch of its own, kept from one call of a thread to the next unless it is large. It
+// begins a cache line, as XLA's does: where vectors straddle two, a pass over entries takes half as long again.
+template <class T>
+class Room {
+ public:
+  explicit Room(std::size_t count) {
+    if (count <= size) return;
+    size = 0;  // Nothing is there if there is no memory for more.
+    held.reset();
+    held.reset(new T[count + kLine / sizeof(T)]);
+    size = count;
+  }
+  Room(const Room&) = delete;
+  ~Room() {
+    if (size * sizeof(T) <= kKeptBytes) return;
+    held.reset();
+    size = 0;
+  }
+  T* data() const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(held.get());
+    return reinterpret_cast<T*>((begin + kLine - 1) / kLine * kLine);
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kKeptBytes = 16 << 20;
+  static thread_local std::unique_ptr<T[]> held;
+  static thread_local std::size_t size;
+};
+template <class T>
+thread_local std::unique_ptr<T[]> Room<T>::held;
+template <class T>
+thread_local std::size_t Room<T>::size = 0;
+
 // What a pass reads, and where its adjoint goes.
 template <class S, class T>
 struct Operands {
@@ -181,7 +168,7 @@ struct Operands {
 
 // One pass over all rows. Returns each chunk's work; they share what `work` points to, and keep what it holds apart.
 template <class S, class T, class Work>
-std::vector<Work> sweep(ffi::ThreadPool& pool, const Plan& plan, Pass<S, T, Work> pass, const Work& work,
+std::vector<Work> sweep(Workers& workers, const Plan& plan, Pass<S, T, Work> pass, const Work& work,
                         const Operands<S, T>& on) {
   const Shape& s = plan.shape;
   T* const xt = on.x == nullptr ? nullptr : on.scratch;
@@ -189,15 +176,15 @@ std::vector<Work> sweep(ffi::ThreadPool& pool, const Plan& plan, Pass<S, T, Work
   if (xt != nullptr) transpose(s, on.x, xt);
 
   std::vector<Work> works(plan.chunks, work);
-  const int workers = s.m * s.d < kWorthSharing ? 1 : thread_count(pool);
-  parallel(pool, workers, plan.chunks, [&](std::size_t chunk) {
+  const int threads = s.m * s.d < kWorthSharing ? 1 : thread_count(workers);
+  parallel(workers, threads, plan.chunks, [&](std::size_t chunk) {
     T* const gt = on.gradient == nullptr ? nullptr : accumulators + chunk * plan.accumulator();
     works[chunk] = run_chunk<S, T, Work>(plan, {on.p, on.q, xt, gt, nullptr, nullptr}, pass, work, chunk);
   });
   if (on.gradient == nullptr) return works;
   if (plan.chunks == 0) std::fill_n(on.gradient, s.d * s.r, T(0));
   else
-    parallel(pool, plan.scratch(true) < kWorthSharing ? 1 : workers, s.r,
+    parallel(workers, plan.scratch(true) < kWorthSharing ? 1 : threads, s.r,
              [&](std::size_t j) { reduce_column(plan, accumulators, j, on.gradient); });
   return works;
 }

@@ -1,26 +1,28 @@
-"""The only loop in the package: chunks of steps, and between them everything a person may want."""
+"""The driver: stages of steps, and between them limits, observers, history, certificates and the record."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 from jax import Array
 
 from gnpolyak.base.hosts import ALONE, Peers
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.certificate import Certificate
-from gnpolyak.solve.chunks import LONGEST, LONGEST_STEP, Chunks
 from gnpolyak.solve.course import Course, Mark, Proof, Record, Stage, another, filled
 from gnpolyak.solve.dual import LEAST
-from gnpolyak.solve.hosted import Hosted, is_hosted
+from gnpolyak.solve.evaluation import Evaluation
 from gnpolyak.solve.result import History, Result
-from gnpolyak.solve.streaming import Streaming
+from gnpolyak.solve.runners import LONGEST_STEP
+from gnpolyak.solve.runners.compiled import LONGEST
 from gnpolyak.solve.values import is_lower, no_worse
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
@@ -51,12 +53,38 @@ FINAL = {
 }
 
 
+class Clock:
+    """What the caller has waited, from the beginning of the call on, with what an earlier solve took before it."""
+
+    def __init__(self) -> None:
+        self._began, self._before = time.perf_counter(), 0.0
+        self.spent: dict[str, float] = {}
+
+    @property
+    def seconds(self) -> float:
+        """Seconds so far."""
+        return self._before + time.perf_counter() - self._began
+
+    def after(self, seconds: float) -> None:
+        """Count the seconds of an earlier solve that this one goes on from."""
+        self._before = max(self._before, seconds)
+
+    @contextmanager
+    def on(self, what: str) -> Iterator[None]:
+        """A block whose time is told as that of one kind of work."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.spent[what] = self.spent.get(what, 0.0) + time.perf_counter() - began
+
+
 @dataclass
 class Run:
-    """One solve on the host: the clock, the history so far, and the reasons to stop that only the host can see."""
+    """One solve: the clock, the history so far, and the reasons to stop that only the host can see."""
 
-    problem: Composite
-    """What is solved; its variable may be another than that of `given`."""
+    evaluation: Evaluation
+    """What is solved, and what evaluates it; its variable may be another than that of `given`."""
     given: Composite
     """What was to be solved."""
     to_user: Callable[[Tree], Tree]
@@ -64,7 +92,7 @@ class Run:
     limits: Limits
     interrupted: threading.Event
     observers: Sequence[Callable[[Result], Any]] = ()
-    seconds: float = 0.0
+    clock: Clock = field(default_factory=Clock)
     calls: int = 0
     rows: list[np.ndarray] = field(default_factory=list)
     proves: Callable[[float, float], bool] = lambda value, first: False
@@ -75,8 +103,21 @@ class Run:
     """What was done, and what of it is only gone through again."""
     peers: Peers = ALONE
     """The processes that solve it together: all of them take the same steps, by the clock of the first."""
-    _hosted: Hosted | None = None
     _best: Result | None = None
+
+    @property
+    def problem(self) -> Composite:
+        """What is solved."""
+        return self.evaluation.problem
+
+    @property
+    def seconds(self) -> float:
+        """What the caller has waited so far; of several processes, the first."""
+        return self.peers.of_first(self.clock.seconds)
+
+    def halted_by(self) -> Status:
+        """Why an evaluation was not begun."""
+        return Status.INTERRUPTED if self.interrupted.is_set() else Status.TIME_LIMIT
 
     def through(self, stages: Sequence[tuple[Method, Target]], x: Tree) -> Result:
         """Run the stages one after the other, each from the best point so far, and return the last one's result."""
@@ -102,10 +143,10 @@ class Run:
         return res
 
     def given_up(self) -> Result:
-        """The best so far; where there is none, Ctrl-C is what it always is."""
+        """The best result so far; if no point was evaluated yet, raises KeyboardInterrupt."""
         if self._best is None:
             raise KeyboardInterrupt
-        return self.so_far(replace(self._best, status=Status.INTERRUPTED))
+        return self.so_far(replace(self._best, status=self.halted_by()))
 
     @property
     def room(self) -> bool:
@@ -122,7 +163,7 @@ class Run:
             return self._gone_through(known, method, target, x), known.status
         state = self._begin(method, target, x, first_gap) if known is None else self._back(known, method, target, x)
         status, free = Status(int(state.status)), None if known is None else known.free
-        length = min(_FIRST_CHUNK, _next_length(1, self.seconds, self.limits.seconds - self.seconds))
+        length = _FIRST_CHUNK
         self.course.made.append(Stage(self._mark(state), status, free))
         while status is Status.RUNNING:
             status = self._observe(method, target, state)
@@ -130,9 +171,14 @@ class Run:
                 break
             spare = self._spare(method)
             free = free or (self._mark(state) if spare <= 0 else None)
-            taken, elapsed, state = self._advance(method, target, state, min(length, spare) if spare > 0 else length)
+            began = time.perf_counter()
+            with self.clock.on("steps"):
+                taken, state = self._advance(method, target, state, min(length, spare) if spare > 0 else length)
             status = Status(int(state.status))
+            elapsed = self.peers.of_first(time.perf_counter() - began)
             length = _next_length(taken, elapsed, self.limits.seconds - self.seconds)
+            if not taken and status is Status.RUNNING and self._is_halted():
+                status = self.halted_by()
             self.course.made[-1] = Stage(self._mark(state), status, free)
             self.course.keep(self.rows)
         self.course.made[-1] = Stage(self._mark(state), status, free)
@@ -145,25 +191,29 @@ class Run:
     def _mark(self, state: State) -> Mark:
         return Mark(state, self.calls, self.seconds)
 
+    def _is_halted(self) -> bool:
+        """Whether the host runner gave up a step, and not the step itself."""
+        return self.interrupted.is_set() or self.limits.seconds < float("inf")
+
     def _begin(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> State:
-        state, elapsed = self._runner(method, target, x).begin(method, target, x, self._made)
-        self.seconds += self.peers.of_first(elapsed)
+        with self.clock.on("steps"):
+            state = self.evaluation.runner.begin(method, target, x, self._made)
         self.calls += 1
         value = float(state.point.value)
         self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
-        return state if first_gap is None else eqx.tree_at(lambda s: s.first_gap, state, first_gap)
+        return state if first_gap is None else state._replace(first_gap=first_gap)
 
     def _back(self, known: Stage, method: Method, target: Target, x: Tree) -> State:
         """Where a stage on record stood; it is begun as it once was, to have all that it runs compiled."""
-        begun, _ = self._runner(method, target, x).begin(method, target, x, self._made)
+        begun = self.evaluation.runner.begin(method, target, x, self._made)
         self._require_start(begun)
         self._catch_up(known.at.calls, known.at.seconds)
-        return eqx.tree_at(lambda s: s.limit, self._filled(begun, known), begun.limit)
+        return self._filled(begun, known)._replace(limit=begun.limit)
 
     def _gone_through(self, known: Stage, method: Method, target: Target, x: Tree) -> State:
         """The end of a stage on record."""
-        runner, first = self._runner(method, target, x), not self.rows and self.course.first_value is not None
-        like = runner.begin(method, target, x, self._made)[0] if first else runner.like(method, target, x, self._made)
+        runner, first = self.evaluation.runner, not self.rows and self.course.first_value is not None
+        like = (runner.begin if first else runner.like)(method, target, x, self._made)
         if first:
             self._require_start(like)
         self._catch_up(known.at.calls, known.at.seconds)
@@ -181,7 +231,8 @@ class Run:
 
     def _catch_up(self, calls: int, seconds: float) -> None:
         self.rows.append(self.course.rows[:, self.calls : calls])
-        self.calls, self.seconds = calls, seconds
+        self.calls = calls
+        self.clock.after(seconds)
 
     def proof(self, certify: Callable[[], Certificate]) -> Certificate:
         """A certificate, from the record where it is there; its products and seconds are those of the solve."""
@@ -190,47 +241,39 @@ class Run:
             self._catch_up(known.calls, known.seconds)
             self.course.made.append(known)
             return known.certificate
-        found = certify()
+        with self.clock.on("certificate"):
+            found = certify()
         found = replace(found, seconds=self.peers.of_first(found.seconds))
-        self.note(found.products, found.seconds)
+        self.note(found.products)
         self.course.made.append(Proof(found, budget, self.calls, self.seconds))
         self.course.keep(self.rows)
         return found
-
-    def _runner(self, method: Method, target: Target, x: Tree) -> Chunks | Hosted | Streaming:
-        """What runs the steps of a stage."""
-        if self.problem.streamed:
-            left = self.limits.seconds - self.seconds
-            return Streaming(self.problem, lambda spent: self.interrupted.is_set() or spent >= left)
-        return self.hosted(x) if is_hosted(self.problem, method, target, x) else Chunks(self.problem)
-
-    def hosted(self, x: Tree) -> Hosted:
-        """The problem on the host, made once."""
-        self._hosted = self._hosted or Hosted(self.problem, x)
-        return self._hosted
 
     @property
     def _made(self) -> tuple[int, int]:
         """The oracle calls made so far, and the most there may be."""
         return self.calls, self.limits.calls
 
-    def _advance(self, method: Method, target: Target, state: State, length: int) -> tuple[int, float, State]:
-        state, columns, elapsed = self._runner(method, target, state.point.x).advance(method, target, state, length)
-        taken, elapsed = columns.shape[1], self.peers.of_first(elapsed)
-        marks = self.seconds + elapsed * np.arange(1, taken + 1) / max(taken, 1)
+    def _advance(self, method: Method, target: Target, state: State, length: int) -> tuple[int, State]:
+        began, left = self.seconds, self.limits.seconds - self.seconds
+        state, columns = self.evaluation.runner.advance(method, target, state, length, min(_CHUNK_SECONDS, left))
+        taken = columns.shape[1]
         if taken:  # None are made where the first direction cannot be followed.
+            marks = began + (self.seconds - began) * np.arange(1, taken + 1) / taken
             self.rows.append(np.array([*columns, marks]))
-        self.seconds += elapsed
         self.calls += taken
-        return taken, elapsed, state
+        return taken, state
+
+    def into(self, x: Tree) -> Tree:
+        """A point of the problem that was given as one of that which is solved."""
+        return self.problem.sensing.into(joined(self.given, x))
 
     def convert(self, x: Tree) -> Tree:
         """A point of the loop as the user is to see it."""
         return self.to_user(self.problem.sensing.back(x))
 
-    def note(self, products: int, seconds: float) -> None:
-        """Write down calls that led to no other point, and the time they took."""
-        self.seconds += seconds
+    def note(self, products: int) -> None:
+        """Write down calls that led to no other point."""
         self.rows[:] = noted(self.rows, products, self.seconds)
         self.calls += products
 
@@ -266,11 +309,18 @@ class Run:
             rule=rule_of(method, target),
             state=state,
             history=self.history(),
+            timings=self.timings(),
         )
 
     def so_far(self, res: Result) -> Result:
         """The result with all that was done for it."""
-        return replace(res, calls=self.calls, seconds=self.seconds, history=self.history())
+        return replace(res, calls=self.calls, seconds=self.seconds, history=self.history(), timings=self.timings())
+
+    def timings(self) -> dict[str, float]:
+        """What the seconds so far went into."""
+        compiling, spent = self.evaluation.compiling, self.clock.spent
+        rest = {name: spent.get(name, 0.0) for name in ("start", "steps", "certificate")}
+        return {**rest, "compiling": compiling}
 
     def history(self) -> History:
         """One entry for each call so far."""

@@ -1,9 +1,11 @@
-"""Steps in compiled chunks: what runs between two returns to the host."""
+"""Runs the steps in compiled chunks: on accelerators, meshes, and for methods or rules that only JAX can run."""
 
 from __future__ import annotations
 
-import time
+import functools
 from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -11,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gnpolyak.base.measurements import laid_out
 from gnpolyak.base.shapes import structure_of
 from gnpolyak.base.small import on_gpu, undisturbed
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles import oracle_for
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.iteration import Info, State, init, step
 from gnpolyak.steps.methods import Method
@@ -31,8 +33,7 @@ LONGEST_STEP = 128
 @jax.jit
 def _start(problem: Composite, method: Method, target: Target, x0: Tree, made: tuple[int, int]) -> State:
     """`init`, compiled. `made` are the oracle calls made before, and the most there may be."""
-    with laid_out(problem.sensing.spread):
-        return init(problem, method, target, x0, calls=made[0], limit=made[1])
+    return init(problem, method, target, x0, calls=made[0], limit=made[1])
 
 
 @jax.jit
@@ -69,8 +70,7 @@ def _chunk(problem: Composite, method: Method, target: Target, state: State, lim
         newest = places == now.calls - first - 1
         return now, jnp.where(ours[:, None], jnp.where(newest[:, None], last, rest), trace)
 
-    with laid_out(problem.sensing.spread):
-        return lax.while_loop(unfinished, iterate, (state, trace))
+    return lax.while_loop(unfinished, iterate, (state, trace))
 
 
 # What was compiled lately, by structure and shapes: to ask JAX itself takes milliseconds.
@@ -89,42 +89,64 @@ def known(begin: tuple[Any, ...]) -> bool:
     return known
 
 
-class Chunks:
-    """Runs `step` in compiled chunks."""
+class CompiledRunner:
+    """Runs `step` in compiled chunks.
 
-    def __init__(self, problem: Composite) -> None:
-        self._problem = problem
+    Parameters
+    ----------
+    problem : Composite
+    compiling : callable
+        A context in which programs are compiled: it keeps the time that takes.
+    """
 
-    def begin(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> tuple[State, float]:
-        """The evaluated start, and the seconds it took without compilation."""
+    name = "compiled"
+
+    def __init__(self, problem: Composite, compiling: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._problem, self._compiling = problem, compiling
+
+    def begin(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> State:
+        """The evaluated start."""
         with one_lapack_thread(), undisturbed():
             new = self._compile(method, target, x, made)
-            began = time.perf_counter()
             state = jax.block_until_ready(_start(self._problem, method, target, x, made))
-            elapsed = time.perf_counter() - began
             if new:
-                # No step: what the first call of a program takes beside its steps is not to be the clock's either.
+                # No step: what the first call of a program takes beside its steps is not the pace of the steps.
                 jax.block_until_ready(_chunk(self._problem, method, target, state, 0))
-        return state, elapsed
+        return state
 
     def like(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> State:
         """The shapes of the stage's states, without computing or compiling anything."""
         return _start.eval_shape(self._problem, method, target, x, made)
 
     def _compile(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> bool:
-        """Compile what a stage runs, so that the clock need not include that; tell whether it was new."""
+        """Compile what a stage runs, and tell whether it was new."""
         begin = (self._problem, method, target, x, made)
         if known(begin):
             return False
-        _start.lower(*begin).compile()
-        _chunk.lower(self._problem, method, target, _start.eval_shape(*begin), 0).compile()
+        with self._compiling():
+            _start.lower(*begin).compile()
+            _chunk.lower(self._problem, method, target, _start.eval_shape(*begin), 0).compile()
         return True
 
-    def advance(self, method: Method, target: Target, state: State, length: int) -> tuple[State, np.ndarray, float]:
-        """Steps of up to `length` oracle calls, what each call showed, and the seconds they took."""
+    def advance(
+        self, method: Method, target: Target, state: State, length: int, seconds: float
+    ) -> tuple[State, np.ndarray]:
+        """Steps of up to `length` oracle calls, and what each call showed."""
         with one_lapack_thread():
-            began = time.perf_counter()
             moved, trace = jax.block_until_ready(_chunk(self._problem, method, target, state, length))
-            elapsed = time.perf_counter() - began
         taken = int(moved.calls) - int(state.calls)
-        return moved, np.asarray(trace, np.float64)[:taken].T, elapsed
+        return moved, np.asarray(trace, np.float64)[:taken].T
+
+    def ask(self, question: Callable[..., Any], x: Tree, *args: Any) -> Any:
+        """What a function of an oracle and a point says, compiled."""
+        call = (self._problem, x, *args)
+        with one_lapack_thread(), undisturbed():
+            if not known((question, call)):
+                with self._compiling():
+                    _asked(question).lower(*call).compile()
+            return jax.block_until_ready(_asked(question)(*call))
+
+
+@functools.cache
+def _asked(question: Callable[..., Any]) -> Any:
+    return jax.jit(lambda problem, x, *args: question(oracle_for(problem, x), x, *args))

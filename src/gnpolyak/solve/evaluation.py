@@ -1,0 +1,118 @@
+"""A problem together with what evaluates it: the runner of its steps, and its oracle on the host."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from gnpolyak.base import trees
+from gnpolyak.base.measurements import Layout, gathered
+from gnpolyak.base.trees import Tree
+from gnpolyak.oracles import Oracle, forms_jacobian, host_oracle, is_small
+from gnpolyak.problem.composite import Composite
+from gnpolyak.solve.runners import CompiledRunner, HostRunner, Runner
+from gnpolyak.steps.methods import Method
+from gnpolyak.steps.targets import Target
+
+# The runner that is taken whatever the problem, for comparisons and tests.
+FORCED = os.environ.get("GNPOLYAK_RUNNER")
+
+
+class Evaluation:
+    """A problem as it is solved, and what runs its steps.
+
+    Parameters
+    ----------
+    problem : Composite
+    x : pytree
+        A point like those that it is evaluated at.
+    runner : {"host", "compiled"}
+    halted : callable, optional
+        Tells, of the seconds that an evaluation is expected to take, whether it is not to be begun.
+    """
+
+    def __init__(
+        self, problem: Composite, x: Tree, runner: str, halted: Callable[[float], bool] = lambda seconds: False
+    ) -> None:
+        self.problem, self._x, self._halted = problem, x, halted
+        self.compiling = 0.0
+        self._on_host = runner == "host"
+
+    @cached_property
+    def forms(self) -> bool:
+        """Whether AJ is formed."""
+        return forms_jacobian(self.problem, self._x)
+
+    @cached_property
+    def small(self) -> bool:
+        """Whether AJ could be formed."""
+        return is_small(self.problem, self._x)
+
+    @property
+    def layout(self) -> Layout | None:
+        """How the data lie on several devices."""
+        return self.problem.sensing.spread
+
+    @cached_property
+    def host(self) -> Oracle:
+        """The oracle on NumPy arrays."""
+        return host_oracle(self.problem, trees.on_host(self._x))
+
+    @cached_property
+    def runner(self) -> Runner:
+        """What runs the steps."""
+        if self._on_host:
+            return HostRunner(self.host, self._halted)
+        return CompiledRunner(self.problem, self._compiles)
+
+    @contextmanager
+    def _compiles(self) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.compiling += time.perf_counter() - began
+
+    def residuals(self, x: Tree) -> np.ndarray:
+        """The residuals b − A(c(x)) of all data, flat."""
+        return gathered(self.layout, self.runner.ask(_residuals, x))
+
+    @cached_property
+    def data(self) -> np.ndarray:
+        """The data b, flat."""
+        return gathered(self.layout, self.runner.ask(_data, self._x))
+
+
+def _residuals(oracle: Oracle, x: Tree) -> Any:
+    return oracle.residuals(x)[1]
+
+
+def _data(oracle: Oracle, x: Tree) -> Any:
+    return oracle.data
+
+
+def chosen_runner(problem: Composite, method: Method, target: Target) -> str:
+    """Where the steps run: on the host, unless an accelerator, a mesh or something that only JAX can run asks for it.
+
+    It follows from problem, method and rule alone, and never from the clock.
+    """
+    if FORCED:
+        return FORCED
+    spread = problem.sensing.spread is not None
+    portable = method.runs_on_numpy and target.runs_on_numpy
+    return "compiled" if spread or not portable or _on_accelerator(problem) else "host"
+
+
+def _on_accelerator(problem: Composite) -> bool:
+    """Whether an array of the problem lies on an accelerator, or on several devices."""
+    arrays = [leaf for leaf in jax.tree.leaves(problem) if isinstance(leaf, jax.Array)]
+    return any(device.platform != "cpu" for leaf in arrays for device in leaf.devices()) or any(
+        len(leaf.devices()) > 1 for leaf in arrays
+    )

@@ -116,7 +116,9 @@ def _projected(t: Seen, start: Cleaned | None, ranks: tuple[int, ...], rounds: i
     # The fewer entries were seen, the less a projection brings in.
     for _ in range(rounds * t.passes):
         r = t.left(low)
-        scale = _CUT * float(np.median(np.abs(r)))
+        # The upper one of two medians: it is half the work of their mean.
+        middle = r.size // 2
+        scale = _CUT * float(np.partition(np.abs(r), middle, axis=None)[middle])
         level = max(scale, _SLOWEST * level)
         first = first or level
         filled = low + t.spread(cut(r, level))

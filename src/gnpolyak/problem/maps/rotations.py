@@ -139,7 +139,7 @@ class RelativeRotations(Map):
         def push(z: Array) -> Array:
             omega = _along(frame, z)
             turned = _contracted(xp, "eab,eb->ea", first, omega[self.i] - omega[self.j])
-            return _contracted(xp, "eab,ebc->eac", _cross(xp, turned), image)
+            return _products(xp, _cross(xp, turned), image.swapaxes(-1, -2))
 
         def pull(v: Array) -> Array:
             turned = _axial(xp, _products(xp, v, image))
@@ -228,7 +228,7 @@ def _combined(frame: Array, omega: Array) -> Array:
 
 def _products(xp: Any, a: Array, b: Array) -> Array:
     """abᵀ for stacks of matrices."""
-    return _contracted(xp, "eab,ecb->eac", a, b)
+    return _contracted(xp, "eab,ecb->eac", a, b) if xp is jnp else a @ b.swapaxes(-1, -2)
 
 
 def _contracted(xp: Any, axes: str, a: Array, b: Array) -> Array:

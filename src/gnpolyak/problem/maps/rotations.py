@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +12,7 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import cho_solver
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.base.trees import Tree
@@ -80,7 +80,7 @@ class RelativeRotations(Map):
     """L of the graph of pairs; None where it is too large to be kept."""
     joined: Array | None
     """For each two rotations whether they are in one connected part of the graph, 1 or 0."""
-    n: int = eqx.field(static=True)
+    n: int = field(static=True)
 
     def __init__(self, i: Any, j: Any, n: int | None = None) -> None:
         first, second = _ends(i, j)

@@ -7,13 +7,13 @@ from functools import reduce
 from operator import add, mul
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import svd
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.problem import capabilities as can
@@ -47,7 +47,7 @@ class SymmetricCP(Map):
     """
 
     over_xp: ClassVar[bool] = True
-    n: int = eqx.field(static=True)
+    n: int = field(static=True)
 
     def __init__(self, n: int = 2) -> None:
         if not is_whole(n, 2) or n > COUNTABLE:

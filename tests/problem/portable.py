@@ -7,11 +7,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import gnpolyak as gnp
 from conftest import Compilations
 from gnpolyak.problem.sensing.isotropy import alike
 from problem.test_portable import measurements, numbers
-
-import gnpolyak as gnp
 
 FLOAT = np.dtype(np.float64)
 

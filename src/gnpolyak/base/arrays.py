@@ -79,13 +79,18 @@ def as_data(value: Any, name: str) -> Any:
 
 
 def placed(array: Any) -> Array:
-    """A JAX array as it is; a copy of any other on the default device.
+    """A JAX array as it is; a copy of any other on the default device, which nobody else can write to.
 
-    For `jnp.asarray` JAX compiles a program for each shape, and keeps it.
+    The copy is made here, at an address that JAX can use as it is. JAX's own, for which `may_alias=False` asks, is none
+    for some addresses; and for `jnp.asarray` it compiles a program for each shape.
     """
     require_threads()
-    with precise(True):
-        return array if isinstance(array, jax.Array) else jax.device_put(np.asarray(array), may_alias=False)
+    if isinstance(array, jax.Array):
+        return array
+    given = np.asarray(array)
+    own = aligned_empty(given.shape, given.dtype)
+    own[...] = given
+    return adopt(own)
 
 
 def as_indices(value: Any, name: str) -> np.ndarray:

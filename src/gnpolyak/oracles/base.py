@@ -89,12 +89,21 @@ class Oracle(abc.ABC):
         """f(x) and g = Jᵀ(Aᵀv) for one v ∈ ∂h(A(c(x))): one oracle call."""
 
     @abc.abstractmethod
-    def residuals(self, x: Tree) -> tuple[Array, Array, Any]:
-        """f(x), the residuals b − A(c(x)), flat, and what `linearise` can use of them at the same x."""
+    def measure(self, x: Tree) -> tuple[Array, Any]:
+        """The measurements A(c(x)), and what `actions` can use of them at the same x."""
 
     @abc.abstractmethod
+    def actions(self, x: Tree, kept: Any = None) -> Products:
+        """The products with AJ at x and with its adjoint, of measurements without the penalty's weights."""
+
+    def residuals(self, x: Tree) -> tuple[Array, Array, Any]:
+        """f(x), the residuals b − A(c(x)), flat, and what `linearise` can use of them at the same x."""
+        z, kept = self.measure(x)
+        return self.penalty.value(z), self.penalty.residuals(z).ravel(), kept
+
     def linearise(self, x: Tree, kept: Any = None) -> Products:
         """The products with AJ at x and with its adjoint, of the rows that the residuals are made of."""
+        return self.actions(x, kept).rows(self.penalty.rows)
 
     @abc.abstractmethod
     def matrix(self, x: Tree) -> Array:

@@ -12,6 +12,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.model import ModelOracle, PlainModelOracle
 from gnpolyak.oracles.parts import PartsOracle
+from gnpolyak.oracles.streamed import StreamedOracle
 from gnpolyak.problem.capabilities import GRAM_PINV
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import NumpyMap
@@ -32,6 +33,8 @@ def oracle_for(problem: Composite, x: Tree) -> Oracle:
 
 def host_oracle(problem: Composite, x: Tree) -> Oracle:
     """The oracle of a problem on the host: NumPy arrays, and nothing compiled but a user's own JAX functions."""
+    if problem.streamed:
+        return StreamedOracle(problem, x)
     forms = forms_jacobian(problem, x)
     if problem.runs_on_numpy:
         return PartsOracle(problem.using(np), np, x, forms)

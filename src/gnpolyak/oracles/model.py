@@ -33,7 +33,7 @@ class ModelOracle(Oracle):
     """
 
     def __init__(self, problem: Composite, x: Tree, forms: bool) -> None:
-        super().__init__(_on_host(problem), np)
+        super().__init__(on_host(problem), np)
         self.forms = forms  # type: ignore[misc]
         self._jax, self._x = problem, x
         self._programs: dict[Any, Callable[..., Any]] = {}
@@ -53,7 +53,10 @@ class ModelOracle(Oracle):
         value, r = self._run(_residuals, x)
         return value, r, None
 
-    def linearise(self, x: Tree, kept: Any = None) -> Products:
+    def measure(self, x: Tree) -> tuple[Array, Any]:
+        return self._run(_measure, x), None
+
+    def actions(self, x: Tree, kept: Any = None) -> Products:
         return Products(
             push=lambda z: self._run(_push, x, z),
             pull=lambda v: self._run(_pull, x, v),
@@ -111,7 +114,7 @@ class PlainModelOracle(ModelOracle):
         return settled.host
 
 
-def _on_host(problem: Composite) -> Composite:
+def on_host(problem: Composite) -> Composite:
     """The problem as steps on the host see it: its penalty and its box on NumPy arrays."""
     penalty = problem.penalty.using(np) if problem.penalty.runs_on_numpy else problem.penalty
     return Composite(problem.map, penalty, problem.sensing, trees.on_host(problem.box))
@@ -134,16 +137,20 @@ def _residuals(problem: Composite, x: Tree) -> Any:
     return _parts(problem, x).residuals(x)[:2]
 
 
+def _measure(problem: Composite, x: Tree) -> Array:
+    return _parts(problem, x).measure(x)[0]
+
+
 def _push(problem: Composite, x: Tree, z: Tree) -> Array:
-    return _parts(problem, x).linearise(x).push(z)
+    return _parts(problem, x).actions(x).push(z)
 
 
 def _pull(problem: Composite, x: Tree, v: Array) -> Tree:
-    return _parts(problem, x).linearise(x).pull(v)
+    return _parts(problem, x).actions(x).pull(v)
 
 
 def _product(problem: Composite, x: Tree, z: Tree, w: Array) -> tuple[Array, Tree]:
-    return _parts(problem, x).linearise(x).product(z, w)
+    return _parts(problem, x).actions(x).product(z, w)
 
 
 def _matrix(problem: Composite, x: Tree) -> Array:

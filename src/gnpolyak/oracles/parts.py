@@ -45,16 +45,13 @@ class PartsOracle(Oracle):
         v = h.subgradient(z)
         return Point(x, h.value(z), pullback(v), v)
 
-    def residuals(self, x: Tree) -> tuple[Array, Array, Any]:
+    def measure(self, x: Tree) -> tuple[Array, Any]:
         c, a, h = self.map, self.sensing, self.penalty
-        z, kept = (a.measure(c, x)[0], None) if self._kernel is None else self._kernel.measure(c, a, h, x)
-        return h.value(z), h.residuals(z).ravel(), kept
+        return (a.measure(c, x)[0], None) if self._kernel is None else self._kernel.measure(c, a, h, x)
 
-    def linearise(self, x: Tree, kept: Any = None) -> Products:
+    def actions(self, x: Tree, kept: Any = None) -> Products:
         c, a, h = self.map, self.sensing, self.penalty
-        if self._kernel is None:
-            return linearised(c, a, h, x).rows(h.rows)
-        return self._kernel.linearised(c, a, h, x, kept).rows(h.rows)
+        return linearised(c, a, h, x) if self._kernel is None else self._kernel.linearised(c, a, h, x, kept)
 
     def matrix(self, x: Tree) -> Array:
         flat, unravel = self.ravel(x)

@@ -66,8 +66,11 @@ class Watched(Oracle):
     def residuals(self, x: Tree) -> tuple[Array, Array, Any]:
         return self._timed("residuals", self.inner.residuals, x)
 
-    def linearise(self, x: Tree, kept: Any = None) -> Products:
-        products = self.inner.linearise(x, kept)
+    def measure(self, x: Tree) -> tuple[Array, Any]:
+        return self._timed("measure", self.inner.measure, x)
+
+    def actions(self, x: Tree, kept: Any = None) -> Products:
+        products = self.inner.actions(x, kept)
         return Products(
             push=lambda z: self._timed("push", products.push, z),
             pull=lambda v: self._timed("pull", products.pull, v),

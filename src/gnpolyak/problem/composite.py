@@ -62,7 +62,7 @@ class Composite(Portable):
     def evaluate(self, x: Tree) -> Point:
         """One oracle call: f(x) and g = Jᵀ(Aᵀv) for one v ∈ ∂h(A(c(x)))."""
         if self.streamed:
-            return Point(x, *streams.evaluate(self, x))
+            raise streams.refused(self)
         kernel = self.kernel(x)
         if kernel is not None:
             return Point(x, *kernel.evaluate(self.map, self.sensing, self.penalty, x))
@@ -77,7 +77,7 @@ class Composite(Portable):
     def measured(self, x: Tree) -> tuple[Array, Any]:
         """The measurements, and what of them `linearised` can use at the same x: a pytree."""
         if self.streamed:
-            return streams.measured(self, x)
+            raise streams.refused(self)
         kernel = self.kernel(x)
         if kernel is not None:
             return kernel.measure(self.map, self.sensing, self.penalty, x)
@@ -94,7 +94,7 @@ class Composite(Portable):
     def actions(self, x: Tree, kept: Any = None) -> Products:
         """The same products, of measurements without weights."""
         if self.streamed:
-            return streams.actions(self, x, kept)
+            raise streams.refused(self)
         kernel = self.kernel(x)
         if kernel is not None:
             return kernel.linearised(self.map, self.sensing, self.penalty, x, kept)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gnpolyak.base import arrays
+from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import COUNTABLE, as_float, is_real, is_whole, require_positive, require_whole
 from gnpolyak.base.trees import Tree
@@ -120,7 +120,7 @@ def checked_start(
         )
     x, problem = arrays.as_variable(x0), as_placed(problem)
     dtype = arrays.working_dtype(x, problem)
-    x = arrays.cast(x, dtype)
+    x = trees.on_host(arrays.cast(x, dtype))
     problem, x = bounded(problem, x, bounds, grows)
     with arrays.computing_in(dtype, compiled=False):
         problem = problem.cast(dtype).settled(x)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnpolyak.base import arrays, trees
+from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.numbers import counted
 from gnpolyak.base.trees import Tree
@@ -26,7 +26,7 @@ def bounded(problem: Composite, x: Tree, bounds: Any, grows: bool = False) -> tu
         return problem, x
     box = (_for_every_rank(box) if grows else box).cast(arrays.working_dtype(x))
     with arrays.precise(True):
-        return problem.within(box), box.project(np, trees.on_host(x))
+        return problem.within(box), box.project(np, x)
 
 
 def as_box(bounds: Any, x: Tree) -> Box | None:

@@ -123,7 +123,8 @@ class Run:
         """Run the stages one after the other, each from the best point so far, and return the last one's result."""
         first_gap: Array | None = None
         before: Result | None = None
-        for place, (method, target) in enumerate(stages):
+        bind = self.evaluation.runner.bind
+        for place, (method, target) in enumerate((bind(method), bind(target)) for method, target in stages):
             state, status = self._stage(method, target, x, first_gap)
             res = self.result(method, target, state, status)
             res = before = self._noted(res if before is None else no_worse(res, before))

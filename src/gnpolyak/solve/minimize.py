@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -14,6 +14,7 @@ from gnpolyak.base.forking import require_threads
 from gnpolyak.base.hosts import Peers, peers_of
 from gnpolyak.base.interrupts import interruptible
 from gnpolyak.base.numbers import require_flag, require_whole
+from gnpolyak.base.streams.reading import halted_by, many_passes
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.watched import HaltedError
 from gnpolyak.problem.composite import Composite
@@ -197,7 +198,10 @@ def _solved(
         return interrupted.is_set() or clock.seconds + estimate > limits.seconds
 
     shown = progress_bar(limits.calls, plan.method.name) if progress and peers.first else nullcontext(None)
-    with arrays.computing_in(plan.dtype, compiled=False), explained(plan.given, plan.start), shown as report:
+    streaming = ExitStack()
+    with arrays.computing_in(plan.dtype, compiled=False), explained(plan.given, plan.start), shown as report, streaming:
+        streaming.enter_context(halted_by(lambda: halted(0.0)))
+        streaming.enter_context(many_passes())
         observers: list[Callable[[Result], Any]] = [joint.note] if peers.count > 1 else []
         observers += [each for each in (foreign.shown_like(plan.x0, callback), report) if each is not None]
         evaluation = Evaluation(plan.problem, plan.start, plan.runner, halted)

@@ -16,6 +16,7 @@ from gnpolyak.problem.maps import Hermitian, SymmetricCP
 from gnpolyak.problem.penalties import L1, L2
 from gnpolyak.problem.sensing import CodedSensing, FourierSensing
 from gnpolyak.starts.host import cores, of_parts, on_host, on_threads, wide
+from gnpolyak.starts.pauli import hadamard_matrix
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power.measured import span
 from gnpolyak.starts.power.voices import redescend, weights_of_squares
@@ -27,6 +28,8 @@ _PRODUCTS = 20
 _ROUNDS = 3
 # Data that a small matrix is fitted to, for each of its numbers: enough to average their noise.
 _FOR_EACH = 256
+# Bits that one pass of a Walsh–Hadamard transform takes, by a product with a matrix of order 2⁴.
+_BITS = 4
 # Numbers in a part of the patterns that is worth a thread of its own.
 _PIECE = 2**17
 
@@ -95,20 +98,19 @@ class _Coded:
         w = weights_of_squares(self.b.ravel()).reshape(self.b.shape).astype(self.codes.real.dtype)
         isotropic = self._isotropic()
         v = rng.standard_normal(self.d).astype(complex if self.is_complex else float)
-        basis = np.empty((self.d, 0), v.dtype)
-        images = np.empty((self.d, 0), v.dtype)
-        for _ in range(min(_PRODUCTS, self.d)):
+        # A vector a row.
+        basis, images = np.zeros((2, min(_PRODUCTS, self.d), self.d), v.dtype)
+        for k in range(len(basis)):
             # Twice is enough to keep the basis orthonormal.
             for _ in range(2):
-                v = v - basis @ (basis.conj().T @ v)
-            v = v / np.linalg.norm(v)
+                v = v - (basis[:k].conj() @ v) @ basis[:k]
+            basis[k] = v / np.linalg.norm(v)
             # (1/m) Σ wᵢ (p̄ᵢpᵢᵀ − I) v, with rows that are isotropic.
-            image = isotropic * self._weighted(isotropic * v, w) / w.size - np.mean(w) * v
-            basis, images = np.column_stack([basis, v]), np.column_stack([images, image])
-            v = image
-        small = basis.conj().T @ images
+            v = isotropic * self._weighted(isotropic * basis[k], w) / w.size - np.mean(w) * basis[k]
+            images[k] = v
+        small = basis.conj() @ images.T
         rotation = np.linalg.eigh((small + small.conj().T) / 2)[1][:, ::-1][:, :count]
-        return span(isotropic[:, None] * (basis @ rotation))
+        return span(isotropic[:, None] * (basis.T @ rotation))
 
     def residual(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """b − A(c(x)), and the direction along which residuals of ordinary size fall."""
@@ -157,11 +159,12 @@ class _Coded:
 
 def _walsh_hadamard(z: np.ndarray) -> np.ndarray:
     """Σₐ (−1)^(a·b) z[k, a] for all b, over all axes but the first, raveled: of 2^bits numbers."""
-    found, h = z.reshape(len(z), -1), 1
-    while h < found.shape[1]:
-        halves = found.reshape(len(z), -1, 2, h)
-        found = np.concatenate([halves[:, :, :1] + halves[:, :, 1:], halves[:, :, :1] - halves[:, :, 1:]], axis=2)
-        found, h = found.reshape(len(z), -1), 2 * h
+    found, bits = z, z[0].size.bit_length() - 1
+    while bits > 0:
+        some = min(bits, _BITS)
+        bits -= some
+        matrix = hadamard_matrix(some).astype(z.real.dtype)
+        found = matrix @ found.reshape(-1, 2**some, 2**bits) if bits else found.reshape(-1, 2**some) @ matrix
     return found.reshape(z.shape)
 
 

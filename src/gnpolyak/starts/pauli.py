@@ -117,7 +117,7 @@ class _Transform:
         odd = np.bitwise_count(data.x & data.z)
         # i^|x∧z|.
         self.turn = np.array([1, 1j, -1, -1j])[odd % 4]
-        self.halves = [_hadamard(q) for q in (data.qubits // 2, data.qubits - data.qubits // 2)]
+        self.halves = [hadamard_matrix(q) for q in (data.qubits // 2, data.qubits - data.qubits // 2)]
 
     def apply(self, state: np.ndarray) -> np.ndarray:
         return (self.turn * self._transformed(state[self.flipped])[self.places]).real
@@ -136,7 +136,7 @@ class _Transform:
         return (high @ (rows.reshape(len(rows), len(high), len(low)) @ low)).reshape(rows.shape)
 
 
-def _hadamard(bits: int) -> np.ndarray:
+def hadamard_matrix(bits: int) -> np.ndarray:
     """The matrix (−1)^(a·b) of order 2^bits."""
     every = np.arange(2**bits)
     return 1.0 - 2.0 * (np.bitwise_count(every & every[:, None]) % 2)

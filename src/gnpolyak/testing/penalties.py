@@ -112,16 +112,16 @@ def _on_numpy(figures: Figures, penalty: Penalty, points: list[jax.Array], rng: 
         bound, (z, along) = penalty.cast(narrow).using(np), trees.on_host(arrays.cast((points, u), narrow))
         found = [_stated(bound, *at) for at in zip(z, along, strict=True)]
         for stated in expected[0]:
-            numbers = ([each[stated] for each in way] for way in (found, expected))
-            figures.compare(f"{stated} on NumPy{name}", *numbers, allowed)
+            numbers, right = ([each[stated] for each in way] for way in (found, expected))
+            figures.compare(f"{stated} on NumPy{name}", numbers, right, allowed)
         figures.require(f"NumPy arrays{name}", are_numpys(found, narrow))
 
 
 def _stated(penalty: Penalty, z: jax.Array, u: jax.Array) -> dict[str, Any]:
     """Everything that a penalty computes, at z along u."""
     read, slope, unslope = penalty.read(z)
-    found = {"value": penalty.value(z), "subgradient": penalty.subgradient(z), "reading": read, "slope": slope(u)}
-    found |= {"unslope": unslope(u.real), "scale": penalty.scale()}
+    found: dict[str, Any] = {"value": penalty.value(z), "subgradient": penalty.subgradient(z), "reading": read}
+    found |= {"slope": slope(u), "unslope": unslope(u.real), "scale": penalty.scale()}
     if penalty.has(RESIDUALS) or penalty.has(TILT):
         found["residuals"] = penalty.residuals(z)
     if penalty.tilt is not None:

@@ -69,7 +69,7 @@ class Streamed(Portable):
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise self.refused()
 
-    def astype(self, dtype: Any) -> NoReturn:
+    def astype(self, dtype: Any, *, copy: bool = True) -> NoReturn:
         """Refused: it would be an array of all rows."""
         raise self.refused()
 

@@ -16,7 +16,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BILINEAR_FORMS, Capability
 from gnpolyak.problem.maps import LowRank, Map
 from gnpolyak.problem.sensing.base import Sensing
-from gnpolyak.problem.sensing.power import floating, stored, widened
+from gnpolyak.problem.sensing.power import floating, stored
 
 
 class BilinearSensing(Sensing):
@@ -71,7 +71,7 @@ class BilinearSensing(Sensing):
         return c.bilinear_push(x, *self._rows(x))
 
     def _rows(self, x: Tree) -> tuple[Array, Array]:
-        return widened(self.p, x[0].dtype), widened(self.q, x[1].dtype)
+        return self.p.astype(x[0].dtype, copy=False), self.q.astype(x[1].dtype, copy=False)
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
         return self.like(lambda rows: arrays.part(rows, start, stop, size))

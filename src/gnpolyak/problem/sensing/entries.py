@@ -106,8 +106,8 @@ class Entries(Sensing):
         return lambda z: self.counted(along(z))
 
     def _seen(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
-        """The entries and their pullback; of a map that states no derivative of them by one pass of autodiff."""
-        if type(c).entries_linearized is not Map.entries_linearized:
+        """The entries and their pullback; in JAX, of a map that does not write it, by one pass of autodiff."""
+        if c.xp is np or type(c).entries_linearized is not Map.entries_linearized:
             back = prepared(c.xp, lambda: c.entries_linearized(x, self.indices)[1])
             return c.entries(x, self.indices), back
         z, pull = jax.vjp(lambda x: c.entries(x, self.indices), x)

@@ -80,17 +80,17 @@ class PowerSensing(Sensing):
             yield cls(p, q if centred else None), Hermitian(), x.T
 
     def measure(self, c: Map, x: Array) -> tuple[Array, Callable[[Array], Array]]:
-        plus, pull_plus = c.power_forms(x, widened(self.p, x.dtype))
+        plus, pull_plus = c.power_forms(x, self.p.astype(x.dtype, copy=False))
         if self.q is None:
             return plus, pull_plus
-        minus, pull_minus = c.power_forms(x, widened(self.q, x.dtype))
+        minus, pull_minus = c.power_forms(x, self.q.astype(x.dtype, copy=False))
         return plus - minus, lambda v: pull_plus(v) - pull_minus(v)
 
     def push(self, c: Map, x: Array) -> Callable[[Array], Array]:
-        plus = c.power_push(x, widened(self.p, x.dtype))
+        plus = c.power_push(x, self.p.astype(x.dtype, copy=False))
         if self.q is None:
             return plus
-        minus = c.power_push(x, widened(self.q, x.dtype))
+        minus = c.power_push(x, self.q.astype(x.dtype, copy=False))
         return lambda z: plus(z) - minus(z)
 
     def whitened(self) -> Sensing:
@@ -188,11 +188,6 @@ class Whitened(Sensing):
 
     def check(self, x: Array) -> None:
         self.rows.check(x)
-
-
-def widened(rows: Array, dtype: np.dtype) -> Array:
-    """The rows in the dtype of the arithmetic, and themselves where they are kept in it."""
-    return rows if rows.dtype == dtype else rows.astype(dtype)
 
 
 def floating(storage: Any, *narrow: np.dtype) -> np.dtype:

@@ -6,7 +6,7 @@ import functools
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -89,6 +89,9 @@ def known(begin: tuple[Any, ...]) -> bool:
     return known
 
 
+T = TypeVar("T")
+
+
 class CompiledRunner:
     """Runs `step` in compiled chunks.
 
@@ -103,6 +106,10 @@ class CompiledRunner:
 
     def __init__(self, problem: Composite, compiling: Callable[[], AbstractContextManager[Any]]) -> None:
         self._problem, self._compiling = problem, compiling
+
+    def bind(self, module: T) -> T:
+        """A method or a rule as it runs here: as it is."""
+        return module
 
     def begin(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> State:
         """The evaluated start."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Portable
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle
@@ -17,6 +18,8 @@ from gnpolyak.steps.iteration import Info, State, init, step
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets import Target
+
+P = TypeVar("P", bound=Portable)
 
 
 class HostRunner:
@@ -35,10 +38,14 @@ class HostRunner:
     def __init__(self, oracle: Oracle, halted: Callable[[float], bool]) -> None:
         self.oracle = Watched(oracle, halted)
 
+    def bind(self, module: P) -> P:
+        """A method or a rule as it runs here."""
+        return module.using(np)
+
     def begin(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> State:
         """The evaluated start."""
         with np.errstate(all="ignore"), one_lapack_thread(compiled=False), self.oracle.unwatched():
-            return init(self.oracle, method.using(np), target.using(np), trees.on_host(x), calls=made[0], limit=made[1])
+            return init(self.oracle, method, target, trees.on_host(x), calls=made[0], limit=made[1])
 
     def like(self, method: Method, target: Target, x: Tree, made: tuple[int, int]) -> State:
         """A state of the shapes that the stage's have."""
@@ -51,7 +58,6 @@ class HostRunner:
 
         A step that is halted leaves the state as it was before it.
         """
-        method, target, state = method.using(np), target.using(np), trees.on_host(state)
         rows: list[list[float]] = []
         last, end = int(state.calls) + length, time.perf_counter() + seconds
         try:

@@ -28,6 +28,8 @@ _ON_THE_WAY, _AT_LAST = 10, 30
 # It falls no further: of few entries, a row that is found late would be taken for garbage by the others' median, and a
 # solve that starts there would do the same.
 _LEAST_FALL = 1e-3
+# A change of the residuals in one projection after which more of them change nothing.
+_SETTLED = 1e-4
 # Where ranks are to be found: the most projections for one, in which the level falls to 1e-8; a fall of the residuals
 # in ten of them that is none; and the share of the data at which nothing is left.
 _FOR_RANKS, _STALLED, _EXPLAINED = 80, 0.9, 1e-5
@@ -112,18 +114,21 @@ def _settled(t: Seen, start: Cleaned | None, ranks: tuple[int, ...]) -> Cleaned:
 
 def _projected(t: Seen, start: Cleaned | None, ranks: tuple[int, ...], rounds: int, level: float = 0.0) -> Cleaned:
     low = np.zeros(t.shape) if start is None else times(start.core, start.factors)
-    found, first = start, 0.0
+    found, first, scale = start, 0.0, np.inf
     # The fewer entries were seen, the less a projection brings in.
     for _ in range(rounds * t.passes):
         r = t.left(low)
-        scale = _CUT * float(np.median(np.abs(r)))
+        # The upper one of two medians: it is half the work of their mean.
+        middle = r.size // 2
+        last, scale = scale, _CUT * float(np.partition(np.abs(r), middle, axis=None)[middle])
         level = max(scale, _SLOWEST * level)
         first = first or level
         filled = low + t.spread(cut(r, level))
         factors = tuple(_leading(unfolded(filled, k), rank) for k, rank in enumerate(ranks))
         found = Cleaned(times(filled, [a.T for a in factors]), factors, r.size, level, scale)
         low = times(found.core, factors)
-        if level <= max(_LEAST_FALL * first, 100 * np.finfo(np.float64).eps * np.max(np.abs(low))):
+        settled = level == scale and abs(last - scale) <= _SETTLED * scale
+        if settled or level <= max(_LEAST_FALL * first, 100 * np.finfo(np.float64).eps * np.max(np.abs(low))):
             break
     assert found is not None
     return found

@@ -111,5 +111,6 @@ def _products(factors: list[np.ndarray]) -> np.ndarray:
     """All products of entries of the factors' rows, term by term."""
     rows = factors[0]
     for a in factors[1:]:
-        rows = (rows[..., :, None, :] * a[..., None, :, :]).reshape(*rows.shape[:-2], -1, a.shape[-1])
+        pairs = rows[..., :, None, :] * a[..., None, :, :]
+        rows = pairs.reshape(*pairs.shape[:-3], pairs.shape[-3] * pairs.shape[-2], pairs.shape[-1])
     return rows

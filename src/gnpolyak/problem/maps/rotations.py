@@ -138,12 +138,12 @@ class RelativeRotations(Map):
 
         def push(z: Array) -> Array:
             omega = _along(frame, z)
-            turned = (first * (omega[self.i] - omega[self.j])[:, None, :]).sum(axis=-1)
-            return _products(xp, _cross(xp, turned), image.swapaxes(-1, -2))
+            turned = _contracted(xp, "eab,eb->ea", first, omega[self.i] - omega[self.j])
+            return _contracted(xp, "eab,ebc->eac", _cross(xp, turned), image)
 
         def pull(v: Array) -> Array:
             turned = _axial(xp, _products(xp, v, image))
-            return _combined(frame, self._differences((first * turned[:, :, None]).sum(axis=1)))
+            return _combined(frame, self._differences(_contracted(xp, "eab,ea->eb", first, turned)))
 
         return push, pull
 
@@ -227,9 +227,14 @@ def _combined(frame: Array, omega: Array) -> Array:
 
 
 def _products(xp: Any, a: Array, b: Array) -> Array:
-    """abᵀ for stacks of matrices, never at less than full precision."""
+    """abᵀ for stacks of matrices."""
+    return _contracted(xp, "eab,ecb->eac", a, b)
+
+
+def _contracted(xp: Any, axes: str, a: Array, b: Array) -> Array:
+    """A sum of products, never at less than full precision."""
     precise = {"precision": jax.lax.Precision.HIGHEST} if xp is jnp else {}
-    return xp.einsum("eab,ecb->eac", a, b, **precise)
+    return xp.einsum(axes, a, b, **precise)
 
 
 def _all_nonzero(x: Any) -> bool:

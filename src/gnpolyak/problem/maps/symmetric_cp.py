@@ -102,7 +102,7 @@ class SymmetricCP(Map):
         return (column_powers(self.n - 1, x) @ x.T).reshape((x.shape[0],) * self.n)
 
     def linearize(self, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        return linearized(self.n, x)
+        return linearized(self.xp, self.n, x)
 
     def entries(self, x: Array, indices: tuple[Array, ...]) -> Array:
         return reduce(mul, [x[index] for index in indices]).sum(axis=1)

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 import gnpolyak as gnp
-from gnpolyak.solve import loop
+from gnpolyak.solve import driver
 
 
 def say(**words):
@@ -35,8 +35,8 @@ def watched(problem, case, **settings):
     """The result, and each iterate."""
     points = []
     # One step at a time, for every iterate to be seen.
-    loop._next_length = lambda *_: 1
-    loop._FIRST_CHUNK = 1
+    driver._next_length = lambda *_: 1
+    driver._FIRST_CHUNK = 1
     res = gnp.minimize(problem, case.x0, callback=lambda res: points.append(flat(res.state.point.x)), **settings)
     return res, np.array([*points, flat(res.state.point.x)])
 

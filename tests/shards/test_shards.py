@@ -23,11 +23,11 @@ SOLVES = ["known", "from_the_data", "completion", "image", "noise", "as_they_lie
 SLOW = ["bilinear", "uneven_rows", "sparse_and_weighed", "large"]
 
 
-def run(*args: str) -> dict[str, dict[str, Any]]:
-    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
+def run(*args: str, script: Path = SCRIPT, devices: int = 4) -> dict[str, dict[str, Any]]:
+    flags = os.environ.get("XLA_FLAGS", "") + f" --xla_force_host_platform_device_count={devices}"
     environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), *args], capture_output=True, text=True, timeout=900, env=environment, check=False
+        [sys.executable, str(script), *args], capture_output=True, text=True, timeout=900, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -41,8 +41,9 @@ def conjugate_gradient(
 
     Started at zero, every iterate lies in the range of the action, so the limit is the minimum-norm solution.
     Other implementations differ where it matters here: a warm start would leave the range, and so would a
-    preconditioner that does not keep it; lineax's asks for a nonsingular operator. A direction without curvature, which a singular operator meets once
-    only rounding is left to solve for, ends the iteration instead of dividing by zero.
+    preconditioner that does not keep it; lineax's asks for a nonsingular operator. A direction without curvature,
+    which a singular operator meets once only rounding is left to solve for, ends the iteration instead of dividing by
+    zero.
 
     Parameters
     ----------

@@ -24,6 +24,8 @@ from gnpolyak.base import namespace
 
 # Up to this rank the kernel holds a matrix and its eigenvectors in registers, and products are written out as sums.
 LARGEST_RANK = 8
+# Up to this many rows NumPy's inverse of a matrix costs no more than that of a triangle would.
+_LARGEST_BLOCK = 32
 
 
 def on_gpu() -> bool:
@@ -105,9 +107,20 @@ def factor_inverse(xp: Any, factor: Array) -> Array:
     """(LLᴴ)⁻¹ of a lower triangular L with a positive diagonal."""
     if xp is jnp:
         return jax.scipy.linalg.cho_solve((factor, True), jnp.eye(len(factor), dtype=factor.dtype))
-    # NumPy solves no triangular systems, and of some dozen rows a general one costs no more than to import SciPy's.
-    half: Any = np.linalg.inv(factor)
+    half = _triangle_inverse(factor)
     return half.conj().T @ half
+
+
+def _triangle_inverse(lower: Any) -> Any:
+    """L⁻¹ on NumPy, whose own inverse does not know of triangles, from those of two blocks on the diagonal."""
+    n = len(lower)
+    if n <= _LARGEST_BLOCK:
+        return np.linalg.inv(lower)
+    k = n // 2
+    first, last = _triangle_inverse(lower[:k, :k]), _triangle_inverse(lower[k:, k:])
+    found = np.zeros_like(lower)
+    found[:k, :k], found[k:, k:], found[k:, :k] = first, last, -(last @ lower[k:, :k]) @ first
+    return found
 
 
 def _is_small(xp: Any, *arrays: Array) -> bool:

@@ -30,10 +30,7 @@ class Rows:
     @classmethod
     def of(cls, matrices: list[Any], dtype: np.dtype) -> Rows:
         """Those in memory in this type; no copy of them is made where they are in it, on the host."""
-        return cls(
-            tuple(each if isinstance(each, Streamed) else np.asarray(np.asarray(each), dtype) for each in matrices),
-            dtype,
-        )
+        return cls(tuple(each if isinstance(each, Streamed) else np.asarray(each, dtype) for each in matrices), dtype)
 
     @property
     def count(self) -> int:
@@ -67,8 +64,11 @@ class Rows:
             yield from on_threads(job, cuts)
 
     def joined(self, function: Callable[..., np.ndarray]) -> np.ndarray:
-        """A number for each row, or some."""
-        return np.concatenate(list(self.each(function)))
+        """A number for each row, or some; rows that are no numbers are named."""
+        found = np.concatenate(list(self.each(function)))
+        if not np.all(np.isfinite(found)):
+            self.require_finite()
+        return found
 
     def summed(self, function: Callable[..., np.ndarray], along: np.ndarray) -> np.ndarray:
         """The sum over pieces of the rows, in double precision."""

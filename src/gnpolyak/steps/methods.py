@@ -7,12 +7,12 @@ import dataclasses
 from collections.abc import Hashable
 from typing import Any, ClassVar, NamedTuple
 
-import equinox as eqx
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import Portable
 from gnpolyak.base.numbers import COUNTABLE, counted, is_real, is_whole, require_flag, require_positive, require_whole
 from gnpolyak.base.trees import Tree
@@ -145,8 +145,8 @@ class MetricMethod(Method):
         leaves the number to the method.
     """
 
-    fraction: float | None = eqx.field(default=None, kw_only=True)
-    cuts: int | None = eqx.field(static=True, default=1, kw_only=True, converter=lambda cuts: static("cuts", cuts))
+    fraction: float | None = field(default=None, kw_only=True)
+    cuts: int | None = field(static=True, default=1, kw_only=True, converter=lambda cuts: static("cuts", cuts))
 
     @property
     @abc.abstractmethod
@@ -246,7 +246,7 @@ class ScaledSM(MetricMethod):
 
     over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "scaledsm"
-    damped: bool = eqx.field(static=True, default=False, converter=lambda damped: require_flag("damped", damped))
+    damped: bool = field(static=True, default=False, converter=lambda damped: require_flag("damped", damped))
 
     @property
     def metric(self) -> Metric:
@@ -272,9 +272,9 @@ class GNP(MetricMethod):
 
     over_xp: ClassVar[bool] = True
     name: ClassVar[str] = "gnp"
-    solver: LinearSolver | str = eqx.field(converter=as_solver, default_factory=Automatic)
-    rtol: float | None = eqx.field(static=True, default=None, converter=lambda rtol: static("rtol", rtol))
-    max_inner: int | None = eqx.field(static=True, default=None, converter=lambda most: static("max_inner", most))
+    solver: LinearSolver | str = field(converter=as_solver, default_factory=Automatic)
+    rtol: float | None = field(static=True, default=None, converter=lambda rtol: static("rtol", rtol))
+    max_inner: int | None = field(static=True, default=None, converter=lambda most: static("max_inner", most))
 
     damping: ClassVar[str] = "never"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-import equinox as eqx
-
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import field
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
@@ -34,7 +33,7 @@ class Auto(GNP):
     name: ClassVar[str] = "auto"
     damping: ClassVar[str] = "auto"
     assisted: ClassVar[bool] = True
-    cuts: int | None = eqx.field(static=True, default=None, kw_only=True, converter=lambda cuts: static("cuts", cuts))
+    cuts: int | None = field(static=True, default=None, kw_only=True, converter=lambda cuts: static("cuts", cuts))
 
     def _cuts(self, solver: LinearSolver) -> int:
         # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.

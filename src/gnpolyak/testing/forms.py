@@ -15,8 +15,8 @@ from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BILINEAR_FORMS, INTENSITIES, POWER_FORMS
 from gnpolyak.problem.maps import Map
-from gnpolyak.testing.figures import Figures, drawn, jacobian, vector
-from gnpolyak.testing.portable import are_contiguous, are_numpy, without_jax
+from gnpolyak.testing.figures import DOUBLE, Figures, are_numpys, drawn, jacobian, vector
+from gnpolyak.testing.portable import are_contiguous, without_jax
 
 Given = tuple[Any, ...]
 Form = Callable[[Map, Tree, Given], tuple[Array, Callable[[Array], Tree], Callable[[Tree], Array]]]
@@ -100,7 +100,7 @@ def _check(
             values, pull, push = form(c.using(np), x, given)
             found = [values, pull(w), push(u)]
         _note(figures, name, ", NumPy", found, right)
-        figures.require(f"{name}, NumPy, arrays", are_numpy(found))
+        figures.require(f"{name}, NumPy, arrays", are_numpys(found, DOUBLE))
         figures.require(f"{name}, pullback, NumPy, order", are_contiguous(found[1]))
 
 

@@ -16,7 +16,7 @@ from gnpolyak.base import arrays, trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GAUGE
 from gnpolyak.problem.maps import Map
-from gnpolyak.testing.figures import SINGLE, Figures, drawn, single, vector
+from gnpolyak.testing.figures import SINGLE, Figures, are_numpys, drawn, single, vector
 
 
 class Solve(NamedTuple):
@@ -38,12 +38,6 @@ def without_jax() -> Iterator[None]:
     # Compiled functions go past the primitives that they are made of.
     with jax.disable_jit(), mock.patch.object(Primitive, "bind", refuse), np.errstate(all="ignore"):
         yield
-
-
-def are_numpy(tree: Tree, dtype: Any = np.float64) -> bool:
-    """Tell whether all leaves are arrays or numbers of NumPy, of this precision."""
-    kinds = {np.dtype(dtype), np.result_type(dtype, np.complex64)}
-    return all(isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype in kinds for leaf in jax.tree.leaves(tree))
 
 
 def are_contiguous(tree: Tree) -> bool:
@@ -72,7 +66,7 @@ def check_on_numpy(
         for name, value in found.items():
             if name != "preconditioner" or dtype is np.float64:
                 figures.compare(f"{name}, {called}", vector(value), vector(expected[name]), allowed)
-            figures.require(f"{name}, {called}, arrays", are_numpy(value, dtype))
+            figures.require(f"{name}, {called}, arrays", are_numpys(value, np.dtype(dtype)))
             figures.require(f"{name}, {called}, order", name not in {"pull", "preconditioner"} or are_contiguous(value))
     _solves(figures, c, x, u, solves)
     if GAUGE in c.offers:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import reduce
-from itertools import accumulate
 from operator import mul
 from typing import Any, ClassVar
 
@@ -15,11 +14,10 @@ from jax import Array
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
-from gnpolyak.problem.maps import low_rank, scattering
+from gnpolyak.problem.maps import khatri_rao, low_rank, scattering
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.compressed import Multilinear, inverses, joined, split, together, unit_columns
-
-Factors = tuple[Array, ...]
+from gnpolyak.problem.maps.khatri_rao import Factors
 
 
 class CP(Multilinear):
@@ -64,31 +62,10 @@ class CP(Multilinear):
         return jax.ShapeDtypeStruct(tuple(a.shape[0] for a in x), np.result_type(*(a.dtype for a in x)))
 
     def __call__(self, x: Factors) -> Array:
-        # All but the last factor are multiplied out: the sum over the terms is one matrix product.
-        return (reduce(_khatri_rao, x[:-1]) @ x[-1].T).reshape([a.shape[0] for a in x])
+        return khatri_rao.image(x)
 
     def linearize(self, x: Factors) -> tuple[Callable[[Factors], Array], Callable[[Array], Factors]]:
-        xp, shape = self.xp, [a.shape[0] for a in x]
-        # The rows of the first factors multiplied out, of the first two, and so on.
-        rows = list(accumulate(x[:-1], _khatri_rao))
-
-        def push(z: Factors) -> Array:
-            moved = z[0]
-            for row, a, step in zip(rows[:-1], x[1:-1], z[1:-1], strict=True):
-                moved = _khatri_rao(moved, a) + _khatri_rao(row, step)
-            ends = xp.concatenate([x[-1], z[-1]], axis=1)
-            return (xp.concatenate([moved, rows[-1]], axis=1) @ ends.T).reshape(shape)
-
-        def pull(v: Array) -> Factors:
-            v = v.reshape(-1, shape[-1])
-            found, rest = [v.T @ rows[-1]], v @ x[-1]
-            for row, a in zip(rows[-2::-1], x[-2:0:-1], strict=True):
-                rest = rest.reshape(len(row), *a.shape)
-                found.append((rest * row[:, None, :]).sum(axis=0))
-                rest = (rest * a).sum(axis=1)
-            return (rest, *found[::-1])
-
-        return push, pull
+        return khatri_rao.linearized(self.xp, x)
 
     def slab(self, x: Factors, places: Array) -> Array:
         return self((x[0][places], *x[1:]))
@@ -153,14 +130,8 @@ class CP(Multilinear):
         return solve
 
     def curvature(self, x: Factors, s: Factors) -> Array:
-        """The norm of D²c(x)[s, s], from the second-order terms of a product of A + tS, in bases that hold both."""
-        x, s = together(self.xp, x, s)
-        rows, first, second = x[0], s[0], self.xp.zeros_like(x[0])
-        for a, step in zip(x[1:-1], s[1:-1], strict=True):
-            second = _khatri_rao(second, a) + 2 * _khatri_rao(first, step)
-            first = _khatri_rao(first, a) + _khatri_rao(rows, step)
-            rows = _khatri_rao(rows, a)
-        return self.xp.linalg.norm(second @ x[-1].T + 2 * first @ s[-1].T)
+        """The norm of D²c(x)[s, s] in bases of at most 2r vectors each."""
+        return khatri_rao.curvature(self.xp, *together(self.xp, x, s))
 
     def inner(self, x: Factors, y: Factors) -> Array:
         """⟨c(x), c(y)⟩ = Σ ⊙ₖ AₖᵀBₖ, at a cost of O(Σdₖ r²)."""
@@ -177,11 +148,6 @@ class CP(Multilinear):
         signs[-1] = np.prod(signs[:-1], axis=0)
         order = rng.permutation(r)
         return tuple(a[:, order] * sign.astype(a.dtype) for a, sign in zip(x, signs, strict=True))
-
-
-def _khatri_rao(a: Array, b: Array) -> Array:
-    """All products of a row of one and a row of the other, entry by entry."""
-    return (a[:, None, :] * b).reshape(-1, b.shape[1])
 
 
 def _products(x: Factors) -> tuple[list[Array], dict[tuple[int, int], Array]]:

@@ -6,6 +6,8 @@ JᵀJ Z = n(n−1) X (E ⊙ ZᵀX) + n Z D with S = XᵀX, E = S^⊙(n−2), D =
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,8 @@ from gnpolyak.base import small
 from gnpolyak.base.krylov import conjugate_gradient
 from gnpolyak.base.namespace import each
 from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, reciprocal, scaled_inverses, symmetric_pinv
+from gnpolyak.problem.maps.khatri_rao import khatri_rao
+from gnpolyak.problem.maps.khatri_rao import linearized as multilinear
 
 # Up to this rank the r²×r² matrix of the reduced system (at most 8 MB) is factorised; above it CG runs on r×r unknowns.
 _LARGEST_DIRECT_RANK = 32
@@ -32,63 +36,32 @@ def power(base: Array, exponent: int) -> Array:
 
 def column_powers(n: int, x: Array) -> Array:
     """The rank-one tensors xᵢ^⊗n of the columns as columns of a matrix of dⁿ rows."""
-    found, r = x, x.shape[1]
-    for _ in range(n - 1):
-        found = (found[:, None, :] * x).reshape(-1, r)
-    return found
+    return reduce(khatri_rao, [x] * n)
 
 
-def linearized(n: int, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-    """The derivative of c(X) = Σ xᵢ^⊗n and its adjoint, both of arrays with any number of leading axes.
-
-    With K of columns xᵢ^⊗(n−1), Jz is the sum of ZKᵀ over the n places that its first axis can have, and Jᵀv is VK for
-    the sum V of v over the n axes that can come first.
-    """
-    rows, d = column_powers(n - 1, x), x.shape[0]
-
-    def push(z: Array) -> Array:
-        return _over_places(n, (z @ rows.T).reshape(*z.shape[:-2], *(d,) * n))
-
-    def pull(v: Array) -> Array:
-        lead = v.shape[: v.ndim - n]
-        return _over_axes(n, v).reshape(*lead, d, -1) @ rows
-
-    return push, pull
-
-
-def _over_places(n: int, tensor: Array) -> Array:
-    """The sum of a tensor with the first of its last n axes moved to each of their places."""
-    return sum((_moved(tensor, -n, k - n) for k in range(1, n)), start=tensor)
-
-
-def _over_axes(n: int, tensor: Array) -> Array:
-    """The sum of a tensor with each of its last n axes moved to the first place."""
-    return sum((_moved(tensor, k - n, -n) for k in range(1, n)), start=tensor)
-
-
-def _moved(tensor: Array, start: int, end: int) -> Array:
-    order = list(range(tensor.ndim))
-    order.insert(tensor.ndim + end, order.pop(start))
-    return tensor.transpose(order)
+def linearized(xp: Any, n: int, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """The derivative of c(X) = Σ xᵢ^⊗n and its adjoint, both of arrays with any number of leading axes."""
+    push, pull = multilinear(xp, (x,) * n)
+    return lambda z: push((z,) * n), lambda v: reduce(add, pull(v))
 
 
 def intensities(
     x: Array, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
 ) -> tuple[Array, Callable[[Array], Array]]:
     """Σⱼ |Bxⱼ|² and its pullback v ↦ 2Bᴴ(v ⊙ Bx), of which a real x can follow the real part."""
-    products = forward(x)
+    seen = forward(x)
 
     def pullback(weights: Array) -> Array:
-        back = adjoint(2 * weights * products)
+        back = adjoint(2 * weights * seen)
         return back if np.iscomplexobj(x) else back.real.copy()
 
-    return (products.real**2 + products.imag**2).sum(axis=0), pullback
+    return (seen.real**2 + seen.imag**2).sum(axis=0), pullback
 
 
 def intensities_push(x: Array, forward: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """The derivative z ↦ 2 Σⱼ Re(conj(Bxⱼ) ⊙ Bzⱼ) of the intensities."""
-    products = 2 * forward(x).conj()
-    return lambda z: (products * forward(z)).real.sum(axis=0)
+    slopes = 2 * forward(x).conj()
+    return lambda z: (slopes * forward(z)).real.sum(axis=0)
 
 
 def matrix_preconditioner(xp: Any, x: Array, damping: Array | float) -> Callable[[Array], Array]:
@@ -186,7 +159,7 @@ class _Reduced(NamedTuple):
 
         if not self._forms_its_jacobian:
             return solve
-        push, pull = linearized(self.n, self.r)
+        push, pull = linearized(self.xp, self.n, self.r)
         powers = column_powers(self.n - 1, self.r)
 
         def refined(inside: Array, outside: Array) -> tuple[Array, Array]:
@@ -203,7 +176,7 @@ class _Reduced(NamedTuple):
         if not self._forms_its_jacobian:
             return symmetric_pinv(xp, inner, self.rows), symmetric_pinv(xp, outer, self.rows)
         units = xp.eye(r.size, dtype=r.dtype).reshape(-1, *r.shape)
-        jacobian = linearized(n, r)[0](units).reshape(r.size, -1).T
+        jacobian = linearized(xp, n, r)[0](units).reshape(r.size, -1).T
         powers = n**0.5 * column_powers(n - 1, r)
         return gram_pinv(xp, jacobian, self.damping, self.rows), gram_pinv(xp, powers, self.damping, self.rows)
 

@@ -20,11 +20,10 @@ def scatter(xp: Any, places: Any, rows: Array, count: int, weights: Any = None) 
     if xp is jnp:
         weighted = rows if weights is None else weights[:, None] * rows
         return jnp.zeros((count, rows.shape[1]), rows.dtype).at[places].add(weighted)
-    # JAX has imported it. A column of the matrix for each given row has one number in it, so there is nothing to sort.
-    from scipy.sparse import csc_array  # noqa: PLC0415
-
-    weights = np.ones(len(rows), rows.dtype) if weights is None else weights
-    return csc_array((weights, places, np.arange(len(rows) + 1)), shape=(count, len(rows))) @ rows
+    weighted, width = rows if weights is None else weights[:, None] * rows, rows.shape[1]
+    entries = places[:, None] * np.int64(width) + np.arange(width)
+    summed = np.bincount(entries.ravel(), weighted.ravel(), count * width)
+    return summed.reshape(count, width).astype(rows.dtype, copy=False)
 
 
 def products_but_one(rows: Sequence[Array]) -> list[Array]:

@@ -7,13 +7,13 @@ from functools import reduce
 from operator import add, mul
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import svd
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.problem import capabilities as can
@@ -47,7 +47,7 @@ class SymmetricCP(Map):
     """
 
     over_xp: ClassVar[bool] = True
-    n: int = eqx.field(static=True)
+    n: int = field(static=True)
 
     def __init__(self, n: int = 2) -> None:
         if not is_whole(n, 2) or n > COUNTABLE:
@@ -102,7 +102,7 @@ class SymmetricCP(Map):
         return (column_powers(self.n - 1, x) @ x.T).reshape((x.shape[0],) * self.n)
 
     def linearize(self, x: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        return linearized(self.n, x)
+        return linearized(self.xp, self.n, x)
 
     def entries(self, x: Array, indices: tuple[Array, ...]) -> Array:
         return reduce(mul, [x[index] for index in indices]).sum(axis=1)

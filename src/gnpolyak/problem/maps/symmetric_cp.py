@@ -105,12 +105,13 @@ class SymmetricCP(Map):
         return linearized(self.xp, self.n, x)
 
     def entries(self, x: Array, indices: tuple[Array, ...]) -> Array:
-        return reduce(mul, [x[index] for index in indices]).sum(axis=1)
+        *rows, last = scattering.gathered(self.xp, [x] * self.n, indices)
+        return scattering.row_products(self.xp, reduce(mul, rows), last)
 
     def entries_linearized(
         self, x: Array, indices: tuple[Array, ...]
     ) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        slopes = scattering.products_but_one([x[index] for index in indices])
+        slopes = scattering.products_but_one(scattering.gathered(self.xp, [x] * self.n, indices))
         push, pull = scattering.linearized(self.xp, [x] * self.n, slopes, indices)
         return lambda z: push([z] * self.n), lambda w: reduce(add, pull(w))
 

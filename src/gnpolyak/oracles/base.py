@@ -129,6 +129,10 @@ class Oracle(abc.ABC):
         """J = ∇c(x) as a matrix, for maps whose image is formed."""
 
     @abc.abstractmethod
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        """The products z ↦ Jz and v ↦ Jᵀv of the map alone, for maps whose image is formed."""
+
+    @abc.abstractmethod
     def image_subgradient(self, point: Point) -> Array | None:
         """Aᵀv as an array like the image, for the v of the point; None where no image is formed, or v is not known."""
 

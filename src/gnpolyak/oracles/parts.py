@@ -78,6 +78,9 @@ class PartsOracle(Oracle):
         push, _ = self.map.linearize(x)
         return np.stack([self.ravel(push(unravel(unit)))[0] for unit in np.eye(flat.size, dtype=flat.dtype)], axis=1)
 
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        return self.map.linearize(x)
+
     def image_subgradient(self, point: Point) -> Array | None:
         return self.problem.image_subgradient(point)
 

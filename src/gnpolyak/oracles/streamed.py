@@ -135,6 +135,9 @@ class StreamedOracle(Oracle):
     def curvature(self, x: Tree, s: Tree) -> Array:
         return self._inner.curvature(x, s)
 
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        return self._inner.slopes(x)
+
     def image_subgradient(self, point: Point) -> Array | None:
         return None
 

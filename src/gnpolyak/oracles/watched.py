@@ -84,13 +84,18 @@ class Watched(Oracle):
         return self._timed("jacobian", self.inner.jacobian, x)
 
     def gram(self, x: Tree) -> Callable[[Tree], Tree]:
-        return self.inner.gram(x)
+        gram = self.inner.gram(x)
+        return lambda z: self._timed("gram", gram, z)
 
     def metric(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
         return self.inner.metric(x, damping)
 
     def metrics(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
         return self.inner.metrics(x, damping)
+
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        push, pull = self.inner.slopes(x)
+        return lambda z: self._timed("slope", push, z), lambda v: self._timed("slope", pull, v)
 
     def image_subgradient(self, point: Point) -> Array | None:
         return self.inner.image_subgradient(point)

@@ -120,11 +120,22 @@ class Composite(Portable):
 
     def kernel(self, x: Tree) -> Kernel | None:
         """The fused oracle that serves this problem at x, if there is one."""
-        kinds = type(self.map), type(self.sensing), type(self.penalty)
-        kernel = KERNELS.get((Map, kinds[1], Penalty)) or KERNELS.get(kinds)
+        kernel = self._registered
         if kernel is None or (self.map.xp is np and not kernel.runs_on_numpy):
             return None
         return kernel if kernel.serves(self.map, self.sensing, self.penalty, x) else None
+
+    def only_by_jax(self, x: Tree) -> bool:
+        """Whether a fused oracle serves this problem at x that takes JAX's arrays alone, as a user's may."""
+        kernel = self._registered
+        if kernel is None or kernel.runs_on_numpy:
+            return False
+        return kernel.serves(self.map, self.sensing, self.penalty, x)
+
+    @property
+    def _registered(self) -> Kernel | None:
+        kinds = type(self.map), type(self.sensing), type(self.penalty)
+        return KERNELS.get((Map, kinds[1], Penalty)) or KERNELS.get(kinds)
 
     def image_subgradient(self, point: Point) -> Array | None:
         """Aᵀv as an array like the image, for the v of the point; None where no image is formed, or v is not known."""

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 import gnpolyak as gnp
 from gnpolyak.base.streams import reading
@@ -80,7 +81,7 @@ def test_the_oracle_and_the_products_are_those_of_dense_algebra(rng, filed, case
         assert np.allclose(measured, z, atol=1e-12)
         dense = (weights[:, None] * jacobian)[used]
         along, w = rng.standard_normal(jacobian.shape[1]), rng.random(len(dense))
-        _, unravel = jax.flatten_util.ravel_pytree(x)
+        _, unravel = ravel_pytree(x)
         # What was kept of the measurements changes nothing but the arithmetic.
         for products in (problem.linearised(x, kept), problem.linearised(x)):
             assert np.allclose(products.push(unravel(along)), dense @ along, atol=1e-11)

@@ -174,7 +174,7 @@ def _metrics(problem: Composite, x: Tree, many: Tree, damping: Array) -> Tree:
 
 
 def _image_subgradient(problem: Composite, x: Tree, v: Array) -> Array:
-    return problem.sensing.to_image(problem.map(x), v)
+    return problem.sensing.adjoint(problem.map(x), v)
 
 
 def _curvature(problem: Composite, x: Tree, s: Tree) -> Array:

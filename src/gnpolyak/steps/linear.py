@@ -160,7 +160,8 @@ class LSMR(_OnImages, _Iterative):
         if w is None or not (isinstance(damping, float) and damping == 0.0):
             return CG(self.rtol, self.max_steps).solve(oracle, point, damping)
         flat, unravel = trees.ravel(point.x)
-        push, _ = oracle.map.linearize(point.x)
+        # JAX's own derivative of c: lineax transposes it by itself, and a stated one need not let it.
+        _, push = jax.linearize(oracle.map, point.x)
         operator = lx.FunctionLinearOperator(lambda u: trees.ravel(push(unravel(u)))[0], jax.eval_shape(lambda: flat))
         solver = lx.LSMR(
             rtol=10 * float(jnp.finfo(flat.dtype).eps) if self.rtol is None else self.rtol,

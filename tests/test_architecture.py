@@ -41,7 +41,7 @@ INSIDE = {
         {"choice"},
     ],
     "steps": [
-        {"status", "cut_kernel"},
+        {"status", "cut_kernel", "factors"},
         {"linear", "cuts", "targets", "weights"},
         {"metrics", "weighted"},
         {"boxed"},

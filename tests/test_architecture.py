@@ -43,7 +43,7 @@ INSIDE = {
     "steps": [
         {"status", "cut_kernel", "factors"},
         {"linear", "cuts", "targets", "weights"},
-        {"metrics", "weighted"},
+        {"metrics", "weighted", "method"},
         {"boxed"},
         {"methods"},
         {"graduated", "least_absolute"},

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 from jax import Array
 
 from gnpolyak.base.arrays import as_data
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.modules import Module
+from gnpolyak.base.modules import Module, field
 from gnpolyak.base.trees import Tree
 
 
@@ -23,9 +22,9 @@ class Data(Module):
     """
 
     arrays: tuple[Array, ...]
-    rest: tuple[Any, ...] = eqx.field(static=True)
+    rest: tuple[Any, ...] = field(static=True)
     """For each leaf what is no array, or None for one that is."""
-    structure: Any = eqx.field(static=True)
+    structure: Any = field(static=True)
 
     @classmethod
     def of(cls, args: Any) -> Data:
@@ -41,8 +40,8 @@ class Data(Module):
             )
         leaves, structure = jax.tree.flatten_with_path(tuple(args), is_leaf=lambda leaf: leaf is None)
         checked = [as_data(leaf, f"args{jax.tree_util.keystr(path)}") for path, leaf in leaves]
-        arrays = tuple(leaf for leaf in checked if eqx.is_array(leaf))
-        return cls(arrays, tuple(None if eqx.is_array(leaf) else leaf for leaf in checked), structure)
+        arrays = tuple(leaf for leaf in checked if isinstance(leaf, jax.Array))
+        return cls(arrays, tuple(None if isinstance(leaf, jax.Array) else leaf for leaf in checked), structure)
 
     @classmethod
     def plain(cls, arrays: tuple[Any, ...]) -> Data:
@@ -65,7 +64,7 @@ class Data(Module):
 class Function(Module):
     """``function(at, *args)``: a user's function, or a `gnpolyak.base.tracing.Program` that stands for it."""
 
-    function: Callable[..., Any] = eqx.field(static=True)
+    function: Callable[..., Any] = field(static=True)
     data: Data
 
     @property

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gnpolyak.base.modules import Module
+from gnpolyak.base.modules import Module, field
 
 _T = TypeVar("_T")
 _NAMESPACES: dict[str, Any] = {"jax": jnp, "numpy": np}
@@ -32,7 +31,7 @@ class Portable(Module):
 
     over_xp: ClassVar[bool] = False
     # By name, since a module cannot be pickled.
-    _namespace: str = eqx.field(static=True, init=False, default="jax", repr=False)
+    _namespace: str = field(static=True, init=False, default="jax", repr=False)
 
     @property
     def xp(self) -> Any:

@@ -21,9 +21,9 @@ from gnpolyak.oracles import Oracle, host_oracle
 from gnpolyak.problem.composite import Composite, composite
 from gnpolyak.problem.maps import Map, NumpyMap
 from gnpolyak.problem.penalties import L1
-from gnpolyak.solve.finish import STOPPED
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import Result
+from gnpolyak.steps.status import STOPPED
 from gnpolyak.steps.weights import TUKEY
 
 _DOUBLE = np.dtype(np.float64)

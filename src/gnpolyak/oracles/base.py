@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -38,6 +39,8 @@ class Oracle(abc.ABC):
 
     forms: ClassVar[bool] = False
     """Whether AJ is formed as a matrix."""
+    compiling: Callable[[], AbstractContextManager[Any]] = staticmethod(nullcontext)
+    """A context for what is compiled, which whoever keeps the time may set."""
 
     def __init__(self, problem: Composite, xp: Any) -> None:
         self.problem, self.xp = problem, xp

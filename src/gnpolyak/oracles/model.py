@@ -42,7 +42,8 @@ class ModelOracle(Oracle):
         # The shapes are those of x throughout, so that the function alone tells the programs apart.
         found = self._programs.get(function)
         if found is None:
-            found = self._programs[function] = program(function, self._jax, *args)
+            with self.compiling():
+                found = self._programs[function] = program(function, self._jax, *args)
         return jax.tree.map(np.asarray, found(self._jax, *args))
 
     def evaluate(self, x: Tree) -> Point:

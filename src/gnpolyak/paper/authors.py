@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import lineax as lx
 from jax import Array
 
 import gnpolyak as gnp
+from gnpolyak.base.modules import field
 
 # Tighter than LSMR's usual 1e-6: a step is refused whose true residual is above 5e-7.
 _RTOL, _LARGEST_RESIDUAL = 1e-10, 5e-7
@@ -31,7 +31,7 @@ class WarmStartedGNP(gnp.Method):
     """
 
     name: ClassVar[str] = "gnp-authors"
-    fraction: float | None = eqx.field(default=None, kw_only=True)
+    fraction: float | None = field(default=None, kw_only=True)
 
     def init(self, problem: gnp.Composite, start: gnp.Point, seen: Any) -> Array:
         return jnp.zeros_like(start.x)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
@@ -151,7 +150,7 @@ def at_hand(problem: Composite) -> Composite:
         return layout.gathered(leaf, step)
 
     b = jax.tree.map(rows, penalty.own)
-    own = b if not image else eqx.tree_at(lambda h: h.b, b, b.b.reshape(sensing.shape))
+    own = b if not image else b._with(b=b.b.reshape(sensing.shape))
     c = jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, Array) else leaf, problem.map)
     plain = Identity() if image else sensing.each.like(lambda leaf: layout.gathered(_flat(sensing, leaf), step))
     return Composite(c, own, plain, problem.box)

@@ -25,6 +25,7 @@ from gnpolyak.steps.status import Status
 
 _DIFFERENT = {
     "versions": "the library: it was written with {was}, this is {now}",
+    "runner": "what computes: it was written by {was}, this is {now}",
     "problem": "the problem: its data, its model or its bounds are not those of this call",
     "x0": "the start: x0 is not the one that it was begun from",
     "settings": "the settings: method, cuts, target, strategy, tol, rank or polish are not those of this call",

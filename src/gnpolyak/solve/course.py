@@ -18,16 +18,8 @@ from gnpolyak.base.arrays import placed
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.trees import Tree
 from gnpolyak.solve.certificate import Certificate
-from gnpolyak.steps.status import Status
+from gnpolyak.steps.status import PAUSED, Status
 
-# Ends that the host decides on: the stage itself could go on.
-PAUSED = {
-    Status.RUNNING,
-    Status.CALL_LIMIT,
-    Status.TIME_LIMIT,
-    Status.INTERRUPTED,
-    Status.STOPPED_BY_CALLBACK,
-}
 # A search for a dual vector that has this many products left was not cut short by the limit: its rounds take fewer.
 _SPARE = 1024
 

@@ -26,7 +26,7 @@ from gnpolyak.solve.runners.compiled import LONGEST
 from gnpolyak.solve.values import is_lower, no_worse
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
-from gnpolyak.steps.status import Status
+from gnpolyak.steps.status import FINAL, Status
 from gnpolyak.steps.targets import Target
 
 # The time that a chunk should take: Ctrl-C and callbacks wait that long.
@@ -40,17 +40,6 @@ class Limits:
 
     calls: int
     seconds: float
-
-
-# Ends after which no other method is to go on.
-FINAL = {
-    Status.TARGET_REACHED,
-    Status.BELOW_TARGET,
-    Status.CALL_LIMIT,
-    Status.TIME_LIMIT,
-    Status.INTERRUPTED,
-    Status.STOPPED_BY_CALLBACK,
-}
 
 
 class Clock:

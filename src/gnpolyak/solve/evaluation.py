@@ -36,12 +36,19 @@ class Evaluation:
     runner : {"host", "compiled"}
     halted : callable, optional
         Tells, of the seconds that an evaluation is expected to take, whether it is not to be begun.
+    say : callable, optional
+        Hears what is done while nothing else moves: "compiling", and "" when that is over.
     """
 
     def __init__(
-        self, problem: Composite, x: Tree, runner: str, halted: Callable[[float], bool] = lambda seconds: False
+        self,
+        problem: Composite,
+        x: Tree,
+        runner: str,
+        halted: Callable[[float], bool] = lambda seconds: False,
+        say: Callable[[str], Any] = lambda what: None,
     ) -> None:
-        self.problem, self._x, self._halted = problem, x, halted
+        self.problem, self._x, self._halted, self._say = problem, x, halted, say
         self.compiling = 0.0
         self._on_host = runner == "host"
 
@@ -63,7 +70,9 @@ class Evaluation:
     @cached_property
     def host(self) -> Oracle:
         """The oracle on NumPy arrays."""
-        return host_oracle(self.problem, trees.on_host(self._x))
+        oracle = host_oracle(self.problem, trees.on_host(self._x))
+        oracle.compiling = self._compiles
+        return oracle
 
     @cached_property
     def runner(self) -> Runner:
@@ -75,10 +84,12 @@ class Evaluation:
     @contextmanager
     def _compiles(self) -> Iterator[None]:
         began = time.perf_counter()
+        self._say("compiling")
         try:
             yield
         finally:
             self.compiling += time.perf_counter() - began
+            self._say("")
 
     def residuals(self, x: Tree) -> np.ndarray:
         """The residuals b − A(c(x)) of all data, flat."""

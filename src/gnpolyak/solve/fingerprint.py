@@ -21,13 +21,14 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import NumpyMap
 from gnpolyak.problem.maps.host import Host
+from gnpolyak.problem.oracles import native
 
 # Where an object lies differs from one process to the next.
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def fingerprint(
-    problem: Composite, x: Tree, x0: Tree, settings: dict[str, Any], peers: Peers = ALONE
+    problem: Composite, x: Tree, x0: Tree, settings: dict[str, Any], runner: str, peers: Peers = ALONE
 ) -> dict[str, str]:
     """What must agree for a record to be of this solve.
 
@@ -40,7 +41,9 @@ def fingerprint(
         "x0": "from the data" if x0 is None else _digest(*_numbers(x)),
         "settings": _digest(*_settings(settings)),
         # Another version may have other states, and other words for what is computed.
-        "versions": ", ".join(f"{name} {versions()[name]}" for name in ("gnpolyak", "jax")),
+        "versions": ", ".join(f"{name} {versions()[name]}" for name in ("gnpolyak", "jax", "numpy")),
+        # Another runner, or other kernels, add up in another order.
+        "runner": f"the {runner} runner with {native.describe()['oracle']}",
     }
 
 

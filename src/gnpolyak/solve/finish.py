@@ -21,20 +21,10 @@ from gnpolyak.solve.uncertainty import Uncertainty
 from gnpolyak.solve.values import is_lower, no_worse
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.least_absolute import LeastAbsolute
-from gnpolyak.steps.status import Status
+from gnpolyak.steps.status import CLAIMS, STOPPED, UNPROVEN, Status
 from gnpolyak.steps.targets import Known, Target
 from gnpolyak.steps.weights import MAD, TUKEY
 
-# Who was stopped from outside wants an end, and no more work.
-STOPPED = {
-    Status.INTERRUPTED,
-    Status.TIME_LIMIT,
-    Status.STOPPED_BY_CALLBACK,
-    Status.CALL_LIMIT,
-    Status.PEER_LOST,
-}
-# Ends that a certificate can turn into a success.
-CLAIMS = {Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP}
 # How often a solve goes on from a bound where a variable was stuck.
 _MOST_ESCAPES = 20
 # By how much of the value it must have fallen there.
@@ -123,8 +113,7 @@ def least_value(run: Run, rule: Target, res: Result) -> Result:
 
     Where it cannot be certified the first end stands, at whatever lower value was found.
     """
-    ends = {Status.NOISE, Status.UNCERTIFIED, Status.STALLED}
-    if rule.exact or res.status not in ends or not run.room:
+    if rule.exact or res.status not in {Status.NOISE, *UNPROVEN} or not run.room:
         return res
     if not (run.problem.penalty.has(RESIDUALS) and run.evaluation.forms):
         return res

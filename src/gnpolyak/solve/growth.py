@@ -11,10 +11,10 @@ from gnpolyak.base import trees
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import COLUMNS, RESIDUALS
 from gnpolyak.solve.driver import Run
-from gnpolyak.solve.finish import STOPPED, noise_scale, residuals_and_data
+from gnpolyak.solve.finish import noise_scale, residuals_and_data
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.starting import larger_for
-from gnpolyak.steps.status import Status
+from gnpolyak.steps.status import STOPPED, Status
 from gnpolyak.steps.weights import ROUNDING, TUKEY
 
 

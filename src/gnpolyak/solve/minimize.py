@@ -25,7 +25,7 @@ from gnpolyak.solve.driver import Clock, Run
 from gnpolyak.solve.evaluation import Evaluation
 from gnpolyak.solve.explaining import explained
 from gnpolyak.solve.fingerprint import fingerprint, require_alike
-from gnpolyak.solve.finish import STOPPED, certified, proves
+from gnpolyak.solve.finish import certified, proves
 from gnpolyak.solve.growth import grown, last_factor
 from gnpolyak.solve.multistart import best_of, require_none_kept
 from gnpolyak.solve.plan import Plan, planned
@@ -36,7 +36,7 @@ from gnpolyak.solve.together import Joint
 from gnpolyak.solve.ways import better, delivered, ended, solution
 from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.methods import Method
-from gnpolyak.steps.status import Status
+from gnpolyak.steps.status import STOPPED, Status
 from gnpolyak.steps.targets import Target
 
 
@@ -177,7 +177,7 @@ def _course(plan: Plan, asked: Asked, resume: Result | None, file: Checkpoint | 
         require_alike(peers, plan.start, plan.settings | {"limits": limits})
         if file is None:
             return course
-        owner = fingerprint(plan.given, plan.start, asked.x0, plan.settings | {"runner": plan.runner}, peers)
+        owner = fingerprint(plan.given, plan.start, asked.x0, plan.settings, plan.runner, peers)
         return file.course(owner, plan.limits.calls, course)
 
 
@@ -204,7 +204,8 @@ def _solved(
         streaming.enter_context(many_passes())
         observers: list[Callable[[Result], Any]] = [joint.note] if peers.count > 1 else []
         observers += [each for each in (foreign.shown_like(plan.x0, callback), report) if each is not None]
-        evaluation = Evaluation(plan.problem, plan.start, plan.runner, halted)
+        say = (lambda what: None) if report is None else report.say
+        evaluation = Evaluation(plan.problem, plan.start, plan.runner, halted, say)
         proved = proves(evaluation, plan.rule)
         run = Run(
             evaluation,

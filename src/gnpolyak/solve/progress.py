@@ -10,9 +10,23 @@ from gnpolyak.base.errors import InputError
 from gnpolyak.solve.result import Result
 
 
+class Bar:
+    """Shows a Result so far, and what is done while there is no other one."""
+
+    def __init__(self, bar: Any, task: Any, name: str) -> None:
+        self._bar, self._task, self._name = bar, task, name
+
+    def __call__(self, res: Result) -> None:
+        self._bar.update(self._task, completed=res.calls, best=f"{res.value:.6g}")
+
+    def say(self, what: str) -> None:
+        """Name the work beside the method."""
+        self._bar.update(self._task, description=f"{self._name}: {what}" if what else self._name)
+
+
 @contextmanager
-def progress_bar(max_calls: int, name: str) -> Iterator[Callable[[Result], Any]]:
-    """Yield a function that shows a Result so far."""
+def progress_bar(max_calls: int, name: str) -> Iterator[Bar]:
+    """Yield what shows a Result so far."""
     console, progress = _rich()
     columns = (
         progress.TextColumn("{task.description}"),
@@ -23,8 +37,7 @@ def progress_bar(max_calls: int, name: str) -> Iterator[Callable[[Result], Any]]
     )
     # Standard output is for results, and may go to a file.
     with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=max_calls, best="-")
-        yield lambda res: bar.update(task, completed=res.calls, best=f"{res.value:.6g}")
+        yield Bar(bar, bar.add_task(name, total=max_calls, best="-"), name)
 
 
 @contextmanager

@@ -210,7 +210,8 @@ def _levelled(
     freedom = (1 - min(variables / count, 0.5)) ** -0.5
     recovered = memory.noisy & tight & (scale <= delta / (2 * _HOLD * freedom))
     finished = memory.noisy & tight & ~recovered
-    sigma = _HOLD * freedom * MAD * reduce.median(a, a <= TUKEY * scale)
+    # On the host a second median is taken only where it is needed; in a program a branch would cost more.
+    sigma = _HOLD * freedom * MAD * reduce.median(a, a <= TUKEY * scale) if xp is jnp or noise else delta
     graduated = xp.where(gap, top, xp.where(bulk, delta / 2, xp.where(noise, sigma, delta)))
     held_at = xp.where(recovered, delta / 2, delta)
     ended = xp.where(held, Status.STALLED, Status.NOISE)

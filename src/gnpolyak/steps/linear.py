@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -18,6 +17,7 @@ from jax import Array
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import Portable, each
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
@@ -109,8 +109,8 @@ class _Iterative(LinearSolver):
         Most iterations; by default ten times the number of variables, at most 5,000.
     """
 
-    rtol: float | None = eqx.field(static=True, default=None)
-    max_steps: int | None = eqx.field(static=True, default=None)
+    rtol: float | None = field(static=True, default=None)
+    max_steps: int | None = field(static=True, default=None)
     iterative: ClassVar[bool] = True
 
     def most_steps(self, x: Tree) -> int:
@@ -197,8 +197,8 @@ class Dense(_OnImages):
 class Automatic(LinearSolver):
     """The closed form where the map has one, else dense up to 1,000 variables, else LSMR, and CG without an image."""
 
-    rtol: float | None = eqx.field(static=True, default=None)
-    max_steps: int | None = eqx.field(static=True, default=None)
+    rtol: float | None = field(static=True, default=None)
+    max_steps: int | None = field(static=True, default=None)
 
     def suited(self, problem: Composite, x: Tree) -> LinearSolver:
         # A closed form is that of all columns of J: where some are held at their bounds it is none.

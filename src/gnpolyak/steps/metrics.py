@@ -6,7 +6,6 @@ import abc
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +13,7 @@ from jax import Array
 
 from gnpolyak.base import small, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import Portable, cond
 from gnpolyak.base.small import on_gpu
 from gnpolyak.base.trees import Tree
@@ -105,7 +105,7 @@ class RightGram(Metric):
     """ScaledSM's metric, Z ↦ Z (XᵀX), or Z ↦ Z (XᵀX + λI) with λ = gap/⟨g, s⟩^½, the distance to go in the image."""
 
     over_xp: ClassVar[bool] = True
-    damped: bool = eqx.field(static=True, default=False)
+    damped: bool = field(static=True, default=False)
 
     def direction(self, oracle: Oracle, point: Point, gap: Array) -> Direction:
         xp = self.xp
@@ -158,7 +158,7 @@ class GaussNewton(Metric):
 
     over_xp: ClassVar[bool] = True
     solver: LinearSolver
-    damping: str = eqx.field(static=True, default="never")
+    damping: str = field(static=True, default="never")
 
     def direction(self, oracle: Oracle, point: Point, gap: Array) -> Direction:
         plain = self._solve(oracle, point, 0.0)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-import equinox as eqx
-
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import field
 from gnpolyak.base.tables import Table
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.problem.composite import Composite
@@ -15,7 +14,7 @@ from gnpolyak.steps.graduated import Graduated
 from gnpolyak.steps.least_absolute import LeastAbsolute
 from gnpolyak.steps.linear import LinearSolver
 from gnpolyak.steps.methods import GNP, LMM, Method, MetricMethod, Polyak, ScaledSM, static
-from gnpolyak.steps.status import Status
+from gnpolyak.steps.status import UNPROVEN, Status
 from gnpolyak.steps.targets import Opening, Restart, Target
 
 
@@ -34,7 +33,7 @@ class Auto(GNP):
     name: ClassVar[str] = "auto"
     damping: ClassVar[str] = "auto"
     assisted: ClassVar[bool] = True
-    cuts: int | None = eqx.field(static=True, default=None, kw_only=True, converter=lambda cuts: static("cuts", cuts))
+    cuts: int | None = field(static=True, default=None, kw_only=True, converter=lambda cuts: static("cuts", cuts))
 
     def _cuts(self, solver: LinearSolver) -> int:
         # Each older cut costs two more inner solves: where those are iterative, that is more than it saves.
@@ -51,13 +50,13 @@ class Auto(GNP):
         self, problem: Composite, target: Target, forms: bool, status: Status
     ) -> tuple[tuple[Method, Target], ...]:
         if problem.penalty.has(TILT) and forms and not isinstance(target, Restart):
-            return ((self, target),) if status in _UNPROVEN else ()
+            return ((self, target),) if status in UNPROVEN else ()
         if isinstance(target, Restart) or not problem.penalty.has(RESIDUALS):
             return ()
         if forms:
-            return self._opening(target) if status in _UNPROVEN else ()
+            return self._opening(target) if status in UNPROVEN else ()
         # Where h is far from sharp an opening can do harm: it lowers the value, and spoils a few rows of a factor.
-        return self._ending(target) if status in {*_UNPROVEN, Status.NOISE} else ()
+        return self._ending(target) if status in {*UNPROVEN, Status.NOISE} else ()
 
     def _opening(self, target: Target) -> tuple[tuple[Method, Target], ...]:
         return (self, Opening(target, tol=target.tol)), (Graduated(), target)
@@ -65,8 +64,6 @@ class Auto(GNP):
     def _ending(self, target: Target) -> tuple[tuple[Method, Target], ...]:
         return ((Graduated(), target),)
 
-
-_UNPROVEN = {Status.UNCERTIFIED, Status.STALLED}
 
 METHODS: Table[type[Method]] = Table("methods")
 """The methods by the names that ``minimize(method="...")`` takes: adding one is a class and its place in this row."""

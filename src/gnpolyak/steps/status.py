@@ -113,3 +113,23 @@ _ADVICE = {
     ),
     Status.STOPPED_BY_CALLBACK: "The callback raised StopIteration; the best point so far is returned.",
 }
+
+# Sets of ends that several modules ask for.
+STOPPED = frozenset(
+    {
+        Status.INTERRUPTED,
+        Status.TIME_LIMIT,
+        Status.STOPPED_BY_CALLBACK,
+        Status.CALL_LIMIT,
+        Status.PEER_LOST,
+    }
+)
+"""Ends that came from outside the method: no more work is wanted."""
+PAUSED = STOPPED - {Status.PEER_LOST} | {Status.RUNNING}
+"""Ends after which the stage itself could go on."""
+FINAL = STOPPED - {Status.PEER_LOST} | {Status.TARGET_REACHED, Status.BELOW_TARGET}
+"""Ends after which no other method is to go on."""
+CLAIMS = frozenset({Status.TARGET_REACHED, Status.UNCERTIFIED, Status.STALLED, Status.NOT_SHARP})
+"""Ends that a certificate can turn into a success."""
+UNPROVEN = frozenset({Status.UNCERTIFIED, Status.STALLED})
+"""Ends of a method that came to rest without a proof."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays, memory
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import Portable
 from gnpolyak.base.streams import reading
 from gnpolyak.base.streams.sources import InFile, InMemory, Source
@@ -26,8 +26,8 @@ class Streamed(Portable):
 
     like: Array
     """No rows, but of their shape and type: what a problem is computed in depends on it."""
-    source: Source = eqx.field(static=True)
-    name: str = eqx.field(static=True)
+    source: Source = field(static=True)
+    name: str = field(static=True)
 
     @classmethod
     def of(cls, source: Source, name: str) -> Streamed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -61,7 +60,7 @@ class AutodiffMap(Map):
         return self.function(x)
 
     def settled(self, at: Tree) -> Self:
-        return eqx.tree_at(lambda c: c.function, self, tracing.settled(self.function, at))
+        return self._with(function=tracing.settled(self.function, at))
 
     def check(self, x: Tree) -> None:
         if isinstance(self.function.function, tracing.Program):

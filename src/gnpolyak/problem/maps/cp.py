@@ -71,12 +71,13 @@ class CP(Multilinear):
         return self((x[0][places], *x[1:]))
 
     def entries(self, x: Factors, indices: tuple[Array, ...]) -> Array:
-        return reduce(mul, [a[index] for a, index in zip(x, indices, strict=True)]).sum(axis=1)
+        *rows, last = scattering.gathered(self.xp, x, indices)
+        return scattering.row_products(self.xp, reduce(mul, rows), last)
 
     def entries_linearized(
         self, x: Factors, indices: tuple[Array, ...]
     ) -> tuple[Callable[[Factors], Array], Callable[[Array], Factors]]:
-        slopes = scattering.products_but_one([a[index] for a, index in zip(x, indices, strict=True)])
+        slopes = scattering.products_but_one(scattering.gathered(self.xp, x, indices))
         return scattering.linearized(self.xp, x, slopes, indices)
 
     def gram(self, x: Factors) -> Callable[[Factors], Factors]:

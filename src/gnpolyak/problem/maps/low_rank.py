@@ -69,14 +69,13 @@ class LowRank(Map):
         return lambda z: z[0] @ v.T + u @ z[1].T, lambda w: (w @ v, w.T @ u)
 
     def entries(self, x: Pair, indices: tuple[Array, ...]) -> Array:
-        u, v = x
-        return (u[indices[0]] * v[indices[1]]).sum(axis=1)
+        return scattering.row_products(self.xp, *scattering.gathered(self.xp, x, indices))
 
     def entries_linearized(
         self, x: Pair, indices: tuple[Array, ...]
     ) -> tuple[Callable[[Pair], Array], Callable[[Array], Pair]]:
-        slopes = x[1][indices[1]], x[0][indices[0]]
-        return scattering.linearized(self.xp, x, slopes, indices)  # type: ignore[return-value]
+        u, v = scattering.gathered(self.xp, x, indices)
+        return scattering.linearized(self.xp, x, (v, u), indices)  # type: ignore[return-value]
 
     def gram(self, x: Pair) -> Callable[[Pair], Pair]:
         xp, (u, v) = self.xp, x

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +13,7 @@ from jax import Array, lax
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import field
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.host import HOSTS, Host
@@ -53,7 +53,7 @@ class NumpyMap(Map):
 
     key: Array
     """By which compiled code finds the function."""
-    host: Host = eqx.field(static=True)
+    host: Host = field(static=True)
 
     def __init__(
         self,

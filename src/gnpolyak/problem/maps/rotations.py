@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +12,7 @@ from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import cho_solver
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.base.trees import Tree
@@ -80,7 +80,7 @@ class RelativeRotations(Map):
     """L of the graph of pairs; None where it is too large to be kept."""
     joined: Array | None
     """For each two rotations whether they are in one connected part of the graph, 1 or 0."""
-    n: int = eqx.field(static=True)
+    n: int = field(static=True)
 
     def __init__(self, i: Any, j: Any, n: int | None = None) -> None:
         first, second = _ends(i, j)
@@ -139,7 +139,7 @@ class RelativeRotations(Map):
         def push(z: Array) -> Array:
             omega = _along(frame, z)
             turned = _contracted(xp, "eab,eb->ea", first, omega[self.i] - omega[self.j])
-            return _contracted(xp, "eab,ebc->eac", _cross(xp, turned), image)
+            return _products(xp, _cross(xp, turned), image.swapaxes(-1, -2))
 
         def pull(v: Array) -> Array:
             turned = _axial(xp, _products(xp, v, image))
@@ -228,7 +228,7 @@ def _combined(frame: Array, omega: Array) -> Array:
 
 def _products(xp: Any, a: Array, b: Array) -> Array:
     """abᵀ for stacks of matrices."""
-    return _contracted(xp, "eab,ecb->eac", a, b)
+    return _contracted(xp, "eab,ecb->eac", a, b) if xp is jnp else a @ b.swapaxes(-1, -2)
 
 
 def _contracted(xp: Any, axes: str, a: Array, b: Array) -> Array:

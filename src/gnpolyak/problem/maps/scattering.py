@@ -20,11 +20,21 @@ def scatter(xp: Any, places: Any, rows: Array, count: int, weights: Any = None) 
     if xp is jnp:
         weighted = rows if weights is None else weights[:, None] * rows
         return jnp.zeros((count, rows.shape[1]), rows.dtype).at[places].add(weighted)
-    # JAX has imported it. A column of the matrix for each given row has one number in it, so there is nothing to sort.
-    from scipy.sparse import csc_array  # noqa: PLC0415
+    weighted, width = rows if weights is None else weights[:, None] * rows, rows.shape[1]
+    entries = places[:, None] * np.int64(width) + np.arange(width)
+    summed = np.bincount(entries.ravel(), weighted.ravel(), count * width)
+    return summed.reshape(count, width).astype(rows.dtype, copy=False)
 
-    weights = np.ones(len(rows), rows.dtype) if weights is None else weights
-    return csc_array((weights, places, np.arange(len(rows) + 1)), shape=(count, len(rows))) @ rows
+
+def gathered(xp: Any, factors: Sequence[Array], indices: Sequence[Array]) -> list[Array]:
+    """The rows of each factor at the given places; NumPy takes rows in half the time that it indexes with them."""
+    pairs = zip(factors, indices, strict=True)
+    return [factor[index] if xp is jnp else factor.take(index, axis=0) for factor, index in pairs]
+
+
+def row_products(xp: Any, a: Array, b: Array) -> Array:
+    """The inner product of each row of one matrix and that of the other; NumPy sums short rows slowly."""
+    return (a * b).sum(axis=1) if xp is jnp else np.einsum("ij,ij->i", a, b)
 
 
 def products_but_one(rows: Sequence[Array]) -> list[Array]:
@@ -38,9 +48,8 @@ def linearized(
     """The derivative z ↦ Σₖ ⟨Zₖ at row iₖ, slopeₖ⟩ of entries that are linear in each factor, and its adjoint."""
 
     def push(z: Sequence[Array]) -> Array:
-        return reduce(
-            add, ((zk[index] * slope).sum(axis=1) for zk, index, slope in zip(z, indices, slopes, strict=True))
-        )
+        pairs = zip(gathered(xp, z, indices), slopes, strict=True)
+        return reduce(add, [row_products(xp, rows, slope) for rows, slope in pairs])
 
     def pull(weights: Array) -> tuple[Array, ...]:
         parts = zip(factors, slopes, indices, strict=True)

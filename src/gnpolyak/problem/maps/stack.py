@@ -7,7 +7,6 @@ from functools import reduce
 from operator import add
 from typing import Any, ClassVar, Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -109,7 +108,7 @@ class Stack(Map):
         return self._of([part.cast(dtype) for part in self.parts])
 
     def _of(self, parts: list[Map]) -> Self:
-        made: Self = eqx.tree_at(lambda c: c.parts, self, tuple(parts))
+        made: Self = self._with(parts=tuple(parts))
         return made
 
     def preconditioner(self, x: Several, damping: Array | float = 0.0) -> Callable[[Several], Several]:

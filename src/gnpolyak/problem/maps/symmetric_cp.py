@@ -7,13 +7,13 @@ from functools import reduce
 from operator import add, mul
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import svd
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.problem import capabilities as can
@@ -47,7 +47,7 @@ class SymmetricCP(Map):
     """
 
     over_xp: ClassVar[bool] = True
-    n: int = eqx.field(static=True)
+    n: int = field(static=True)
 
     def __init__(self, n: int = 2) -> None:
         if not is_whole(n, 2) or n > COUNTABLE:
@@ -105,12 +105,13 @@ class SymmetricCP(Map):
         return linearized(self.xp, self.n, x)
 
     def entries(self, x: Array, indices: tuple[Array, ...]) -> Array:
-        return reduce(mul, [x[index] for index in indices]).sum(axis=1)
+        *rows, last = scattering.gathered(self.xp, [x] * self.n, indices)
+        return scattering.row_products(self.xp, reduce(mul, rows), last)
 
     def entries_linearized(
         self, x: Array, indices: tuple[Array, ...]
     ) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        slopes = scattering.products_but_one([x[index] for index in indices])
+        slopes = scattering.products_but_one(scattering.gathered(self.xp, [x] * self.n, indices))
         push, pull = scattering.linearized(self.xp, [x] * self.n, slopes, indices)
         return lambda z: push([z] * self.n), lambda w: reduce(add, pull(w))
 

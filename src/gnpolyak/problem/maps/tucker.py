@@ -92,20 +92,20 @@ class Tucker(Multilinear):
         return self((x[0], (x[1][0][places], *x[1][1:])))
 
     def entries(self, x: Parts, indices: tuple[Array, ...]) -> Array:
-        core, factors = x
-        rows = [a[index] for a, index in zip(factors, indices, strict=True)]
-        return (rows[0] * _slope(core, rows, 0)).sum(axis=1)
+        first, *rest = scattering.gathered(self.xp, x[1], indices)
+        return scattering.row_products(self.xp, first, reduce(_row_products, rest) @ _unfolded(x[0], 0).T)
 
     def entries_linearized(
         self, x: Parts, indices: tuple[Array, ...]
     ) -> tuple[Callable[[Parts], Array], Callable[[Array], Parts]]:
-        core, factors = x
-        rows = [a[index] for a, index in zip(factors, indices, strict=True)]
-        slopes, products = [_slope(core, rows, k) for k in range(core.ndim)], reduce(_row_products, rows)
-        push, pull = scattering.linearized(self.xp, factors, slopes, indices)
+        xp, (core, factors) = self.xp, x
+        rows = scattering.gathered(xp, factors, indices)
+        others = [reduce(_row_products, [*rows[:k], *rows[k + 1 :]]) for k in range(core.ndim)]
+        slopes = [other @ _unfolded(core, k).T for k, other in enumerate(others)]
+        push, pull = scattering.linearized(xp, factors, slopes, indices)
         return (
-            lambda z: products @ z[0].ravel() + push(z[1]),
-            lambda w: ((w @ products).reshape(core.shape), pull(w)),
+            lambda z: push(z[1]) + scattering.row_products(xp, rows[0], others[0] @ _unfolded(z[0], 0).T),
+            lambda w: (((w[:, None] * rows[0]).T @ others[0]).reshape(core.shape), pull(w)),
         )
 
     def gram(self, x: Parts) -> Callable[[Parts], Parts]:
@@ -208,13 +208,8 @@ def _unfolded(tensor: Array, k: int) -> Array:
 
 def _row_products(a: Array, b: Array) -> Array:
     """All products of two numbers of the same row."""
-    return (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
-
-
-def _slope(core: Array, rows: Sequence[Array], k: int) -> Array:
-    """The core times the given rows along all axes but k, a row for each."""
-    others = reduce(_row_products, [row for place, row in enumerate(rows) if place != k])
-    return others @ _unfolded(core, k).T
+    # With many rows along the last axis NumPy multiplies eight times as fast as with few columns.
+    return (a.T.copy()[:, None, :] * b.T.copy()).reshape(-1, len(a)).T
 
 
 def _kronecker(a: Array, b: Array) -> Array:

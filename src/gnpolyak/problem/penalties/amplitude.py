@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Self
 
-import equinox as eqx
 from jax import Array
 
 from gnpolyak.base.arrays import part
@@ -49,7 +48,7 @@ class Amplitude(Norm):
         return frozenset({RESIDUALS})
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
-        return eqx.tree_at(lambda h: h.b, self, part(self.b, start, stop, size))
+        return self._with(b=part(self.b, start, stop, size))
 
     def reading(self, z: Array) -> Array:
         return abs(z)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -13,6 +12,7 @@ from jax import Array
 from gnpolyak.base import tracing
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import field
 from gnpolyak.base.numbers import require_real
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.penalties.base import Penalty
@@ -37,7 +37,7 @@ class CustomPenalty(Penalty):
 
     value_function: Function
     subgradient_function: Function
-    known_infimum: float | None = eqx.field(static=True)
+    known_infimum: float | None = field(static=True)
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class CustomPenalty(Penalty):
     def settled(self, at: Tree) -> Self:
         functions = (self.value_function, self.subgradient_function)
         now = tuple(tracing.settled(function, at) for function in functions)
-        return eqx.tree_at(lambda h: (h.value_function, h.subgradient_function), self, now)
+        return self._with(value_function=now[0], subgradient_function=now[1])
 
     def value(self, z: Array) -> Array:
         return self.value_function(z)

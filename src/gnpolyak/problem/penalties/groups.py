@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import sums
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.problem.penalties.base import Penalty
@@ -34,10 +34,10 @@ class L21(Norm):
     """
 
     over_xp: ClassVar[bool] = True
-    axis: tuple[int, ...] = eqx.field(static=True)
+    axis: tuple[int, ...] = field(static=True)
     labels: Array | None
     """From 0 on, flat."""
-    count: int = eqx.field(static=True)
+    count: int = field(static=True)
     """How many labels there are."""
 
     def __init__(self, b: Any, axis: int | tuple[int, ...] = -1, groups: Any | None = None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -95,11 +94,11 @@ class L1(Norm):
     def block(self, start: int, stop: int, size: int | None = None) -> L1:
         b = part(self.b, start, stop, size)
         if self.scaling is None:
-            return eqx.tree_at(lambda h: h.b, self, b)
+            return self._with(b=b)
         each = np.asarray(self.scaling.weights).reshape(self.b.shape)
         kept = part(each, start, stop)
         weights = np.concatenate([kept, np.ones((len(b) - len(kept), *b.shape[1:]), kept.dtype)])
-        return eqx.tree_at(lambda h: (h.b, h.scaling), self, (b, Rows.of(weights, b.shape)))
+        return self._with(b=b, scaling=Rows.of(weights, b.shape))
 
     def residuals(self, z: Array) -> Array:
         return self.b - z if self.scaling is None else self.scaling((self.b - z).ravel())

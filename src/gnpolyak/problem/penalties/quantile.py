@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-import equinox as eqx
 import numpy as np
 from jax import Array
 
@@ -54,7 +53,7 @@ class Pinball(Norm):
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
         b = part(self.b, start, stop, size)
-        return eqx.tree_at(lambda h: (h.b, h.halves), self, (b, _halves(b)))
+        return self._with(b=b, halves=_halves(b))
 
     @property
     def offers(self) -> frozenset[Capability]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
-import equinox as eqx
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import field
 from gnpolyak.base.streams import together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BILINEAR_FORMS, Capability
@@ -40,7 +40,7 @@ class BilinearSensing(Sensing):
     needs: ClassVar[Capability] = BILINEAR_FORMS
     p: Array
     q: Array
-    storage: np.dtype | None = eqx.field(static=True)
+    storage: np.dtype | None = field(static=True)
 
     def __init__(self, p: Any, q: Any, storage: Any = None) -> None:
         self.storage = None if storage is None else floating(storage)
@@ -77,7 +77,7 @@ class BilinearSensing(Sensing):
         return self.like(lambda rows: arrays.part(rows, start, stop, size))
 
     def like(self, rows: Callable[[Any], Any]) -> Self:
-        return eqx.tree_at(lambda s: (s.p, s.q), self, (rows(self.p), rows(self.q)))
+        return self._with(p=rows(self.p), q=rows(self.q))
 
     def cast(self, dtype: np.dtype) -> Self:
         return self if self.storage is not None else super().cast(dtype)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError, shown
-from gnpolyak.base.modules import Module
+from gnpolyak.base.modules import Module, field
 from gnpolyak.base.namespace import sums
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.base.trees import Tree
@@ -53,7 +52,7 @@ class Entries(Sensing):
     indices: tuple[Array, ...]
     sweep: Sweep | None
     """The order in which a pass goes over the entries of a matrix."""
-    shape: tuple[int, ...] = eqx.field(static=True)
+    shape: tuple[int, ...] = field(static=True)
     used: Array | None
     """How many of the entries count, from the first on; None for all. The others are zero of every image."""
 
@@ -85,14 +84,14 @@ class Entries(Sensing):
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
         indices = tuple(arrays.part(axis, start, stop, size) for axis in self.indices)
-        some = eqx.tree_at(lambda s: s.indices, self, indices)
+        some = self._with(indices=indices)
         if self.sweep is not None:
             sweep = self.sweep.like(indices[0], indices[1], stop - start, self.shape)
-            some = eqx.tree_at(lambda s: s.sweep, some, sweep)
+            some = some._with(sweep=sweep)
         if size is None:
             return some
         used = np.asarray(stop - start, np.int32)
-        return eqx.tree_at(lambda s: s.used, some, used, is_leaf=lambda each: each is None)
+        return some._with(used=used, is_leaf=lambda each: each is None)
 
     def like(self, rows: Callable[[Any], Any]) -> Entries:
         return Entries(*(rows(axis) for axis in self.indices), shape=self.shape)
@@ -136,7 +135,7 @@ class Sweep(Module):
     """Where each of the sorted entries lies among the data; empty where they lie in this order."""
     bounds: Array
     """The first entry of each part, and the end."""
-    transposed: bool = eqx.field(static=True)
+    transposed: bool = field(static=True)
     """Whether the longer axis is that of the columns."""
 
     @classmethod

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.modules import field
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Map, SymmetricCP
 from gnpolyak.problem.sensing.base import Sensing
@@ -41,9 +41,9 @@ class Slab(Sensing):
     """Some of an image's entries along its first axis, from the first of `ends` to before the second, then zeros."""
 
     ends: Array
-    size: int = eqx.field(static=True)
+    size: int = field(static=True)
     """How many, with the zeros."""
-    flat: bool = eqx.field(static=True, default=False)
+    flat: bool = field(static=True, default=False)
 
     def measure(self, c: Map, x: Tree) -> tuple[Array, Callable[[Array], Tree]]:
         def some(x: Tree) -> Array:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
@@ -15,6 +14,7 @@ from jax import Array
 from gnpolyak.base import arrays, failures, tracing
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import Portable, sums
 from gnpolyak.base.streams import Streamed, together
 from gnpolyak.base.trees import Tree
@@ -47,7 +47,7 @@ class Sparse(Portable):
     row: Array
     column: Array
     entry: Array
-    m: int = eqx.field(static=True)
+    m: int = field(static=True)
 
     def block(self, start: int, stop: int, size: int | None) -> Sparse:
         """Some of the rows, and rows of zeros."""
@@ -140,7 +140,7 @@ class LinearSensing(Sensing):
 
     over_xp: ClassVar[bool] = True
     operator: Matrix | Sparse | Pair
-    shape: tuple[int, ...] | None = eqx.field(static=True)
+    shape: tuple[int, ...] | None = field(static=True)
     """That of an image; its size alone where A was a matrix, and None where it is the functions' affair."""
 
     def __init__(self, A: Any) -> None:  # noqa: N803
@@ -178,12 +178,12 @@ class LinearSensing(Sensing):
     def block(self, start: int, stop: int, size: int | None = None) -> Sensing:
         if isinstance(self.operator, Pair):
             return super().block(start, stop, size)
-        return eqx.tree_at(lambda s: s.operator, self, self.operator.block(start, stop, size))
+        return self._with(operator=self.operator.block(start, stop, size))
 
     def like(self, rows: Callable[[Any], Any]) -> Sensing:
         if not isinstance(self.operator, Matrix):
             return super().like(rows)
-        return eqx.tree_at(lambda s: s.operator.rows, self, rows(self.operator.rows))
+        return self._with(operator=self.operator._with(rows=rows(self.operator.rows)))
 
     @property
     def entries(self) -> int:
@@ -192,7 +192,7 @@ class LinearSensing(Sensing):
     def filled(self, entries: int) -> Self:
         if not isinstance(self.operator, Sparse):
             return self
-        return eqx.tree_at(lambda s: s.operator, self, self.operator.filled(entries))
+        return self._with(operator=self.operator.filled(entries))
 
     def _check_image(self, image: Array) -> None:
         shape = image.shape
@@ -215,7 +215,7 @@ class LinearSensing(Sensing):
         except Exception:
             # Functions that JAX cannot trace are for `check` to name.
             return self
-        return eqx.tree_at(lambda s: s.operator, self, Pair(forward, adjoint))
+        return self._with(operator=Pair(forward, adjoint))
 
 
 def _operator(given: Any) -> tuple[Matrix | Sparse | Pair, tuple[int, ...] | None]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-import equinox as eqx
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import sums
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.base.transforms import hadamard_matrix, joined
@@ -52,7 +52,7 @@ class PauliSensing(Sensing):
     """
 
     over_xp: ClassVar[bool] = True
-    qubits: int = eqx.field(static=True)
+    qubits: int = field(static=True)
     x: Array
     """Which qubits each string flips."""
     z: Array

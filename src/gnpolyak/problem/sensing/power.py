@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +13,7 @@ from jax import Array
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.measurements import Layout
+from gnpolyak.base.modules import field
 from gnpolyak.base.streams import Streamed, together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import POWER_FORMS, Capability
@@ -57,7 +57,7 @@ class PowerSensing(Sensing):
     needs: ClassVar[Capability] = POWER_FORMS
     p: Array
     q: Array | None
-    storage: np.dtype | None = eqx.field(static=True)
+    storage: np.dtype | None = field(static=True)
 
     def __init__(self, p: Any, q: Any | None = None, storage: Any = None) -> None:
         self.storage = None if storage is None else floating(storage, _NARROW)
@@ -101,7 +101,7 @@ class PowerSensing(Sensing):
         return self.like(lambda rows: arrays.part(rows, start, stop, size))
 
     def like(self, rows: Callable[[Any], Any]) -> Self:
-        return eqx.tree_at(lambda s: s.rows(), self, [rows(each) for each in self.rows()])
+        return self._with(p=rows(self.p), q=None if self.q is None else rows(self.q))
 
     def rows(self) -> list[Array]:
         """P, and Q where there is one."""
@@ -181,7 +181,7 @@ class Whitened(Sensing):
         return lambda z: along(self.back(z))
 
     def block(self, start: int, stop: int, size: int | None = None) -> Self:
-        return eqx.tree_at(lambda s: s.rows, self, self.rows.block(start, stop, size))
+        return self._with(rows=self.rows.block(start, stop, size))
 
     def cast(self, dtype: np.dtype) -> Self:
         return type(self)(self.rows.cast(dtype), *arrays.cast((self.root, self.inverse), dtype))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,7 @@ from jax import Array, lax
 from jax.sharding import PartitionSpec as P
 
 from gnpolyak.base.measurements import Layout, fetched
+from gnpolyak.base.modules import field
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.maps import Map
@@ -30,11 +31,11 @@ class Shards(Sensing):
 
     each: Any
     """The sensing of each device, as one: see `rowwise`."""
-    rowwise: bool = eqx.field(static=True)
+    rowwise: bool = field(static=True)
     """Whether all of its arrays have a row for each measurement, in the places of `layout`; else they have one more
     axis in front, that of the devices."""
-    layout: Layout = eqx.field(static=True)
-    shape: tuple[int, ...] = eqx.field(static=True)
+    layout: Layout = field(static=True)
+    shape: tuple[int, ...] = field(static=True)
     """That of the measurements as they were given."""
 
     @property
@@ -143,14 +144,14 @@ class Shards(Sensing):
         return jax.tree.map(piece, self.each)
 
     def cast(self, dtype: np.dtype) -> Shards:
-        return eqx.tree_at(lambda s: s.each, self, self.each.cast(dtype))
+        return self._with(each=self.each.cast(dtype))
 
 
 # Rows for each of their entries that an opinion on their covariance is formed from.
 _ENOUGH = 32
 
 
-@eqx.filter_jit
+@partial(jax.jit, static_argnums=(1, 2, 3))
 def _sampled(rows: Array, pieces: int, least: int, step: int) -> Array:
     return rows.reshape(pieces, -1, rows.shape[-1])[:, :least:step].reshape(-1, rows.shape[-1])
 

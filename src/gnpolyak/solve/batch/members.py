@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax import Array
 
 from gnpolyak.base import arrays
-from gnpolyak.base.modules import Module
+from gnpolyak.base.modules import Module, field
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 
@@ -23,8 +22,8 @@ class Members(Module):
     """The leaves that differ from member to member, stacked."""
     shared: tuple[Any, ...]
     """Those that are the same array for all of them."""
-    is_own: tuple[bool, ...] = eqx.field(static=True)
-    structure: Any = eqx.field(static=True)
+    is_own: tuple[bool, ...] = field(static=True)
+    structure: Any = field(static=True)
 
     def each(self, function: Callable[..., Any], *args: Tree) -> Any:
         """The function of each member's problem and its own part of the arguments, all at once."""

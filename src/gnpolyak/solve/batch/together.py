@@ -19,16 +19,16 @@ from gnpolyak.solve.batch.members import assign, part
 from gnpolyak.solve.batch.rounds import Rounds, Stage
 from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.certificate import Certificate, told_of_each
-from gnpolyak.solve.driver import FINAL, noted, rule_of
+from gnpolyak.solve.driver import noted, rule_of
 from gnpolyak.solve.dual import LEAST, stacked
-from gnpolyak.solve.finish import CLAIMS, certified, typical_of_each
+from gnpolyak.solve.finish import certified, typical_of_each
 from gnpolyak.solve.outliers import corrupted_of_each, places
 from gnpolyak.solve.result import History, Result
 from gnpolyak.solve.values import is_lost
 from gnpolyak.solve.ways import delivered, ended, named, otherwise
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
-from gnpolyak.steps.status import Status
+from gnpolyak.steps.status import CLAIMS, FINAL, Status
 from gnpolyak.steps.targets import Target
 
 _FINAL, _CLAIMS = ([int(status) for status in each] for each in (FINAL, CLAIMS))

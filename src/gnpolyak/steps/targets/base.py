@@ -5,9 +5,9 @@ from __future__ import annotations
 import abc
 from typing import Any, ClassVar
 
-import equinox as eqx
 from jax import Array
 
+from gnpolyak.base.modules import field
 from gnpolyak.base.namespace import Portable
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
@@ -22,7 +22,7 @@ class Target(Portable):
     `tol` is on the gap above `bound`, relative to that gap at the start.
     """
 
-    tol: Array | float = eqx.field(default=1e-10, kw_only=True)
+    tol: Array | float = field(default=1e-10, kw_only=True)
     fraction: ClassVar[float]
     """The default θ of the step: 1 aims at the level itself."""
     exact: ClassVar[bool] = False

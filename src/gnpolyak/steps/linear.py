@@ -8,23 +8,22 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
-from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient
+from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient, lsmr
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Portable, cond, each, solve_triangular, svd
+from gnpolyak.base.namespace import Array, Portable, each
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.choice import LARGEST_DENSE_JACOBIAN, LARGEST_DENSE_VARIABLE
 from gnpolyak.problem.capabilities import GRAM, GRAM_PINV, IMAGE, Capability
 from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.steps.factors import Factors
 
 
 class LinearSolver(Portable):
@@ -152,25 +151,25 @@ class LSMR(_OnImages, _Iterative):
     It needs Aᵀv. Where a fused oracle does not tell v, and for damped systems, CG serves in its place.
     """
 
-    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
-        import lineax as lx  # noqa: PLC0415 - no other solver needs it, and everyone would wait for it
+    over_xp: ClassVar[bool] = True
 
+    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
         w = oracle.image_subgradient(point)
-        # lineax's LSMR takes no damping; damped systems are well enough conditioned for CG.
+        # Damped systems are well enough conditioned for CG.
         if w is None or not (isinstance(damping, float) and damping == 0.0):
             return CG(self.rtol, self.max_steps).solve(oracle, point, damping)
-        flat, unravel = trees.ravel(point.x)
-        push, _ = oracle.map.linearize(point.x)
-        operator = lx.FunctionLinearOperator(lambda u: trees.ravel(push(unravel(u)))[0], jax.eval_shape(lambda: flat))
-        solver = lx.LSMR(
-            rtol=10 * float(jnp.finfo(flat.dtype).eps) if self.rtol is None else self.rtol,
-            atol=0.0,
+        flat, unravel = oracle.ravel(point.x)
+        image, formed = oracle.ravel(w)
+        push, pull = oracle.slopes(point.x)
+        found = lsmr(
+            oracle.xp,
+            lambda u: oracle.ravel(push(unravel(u)))[0],
+            lambda v: oracle.ravel(pull(formed(v)))[0],
+            image,
             max_steps=self.most_steps(point.x),
-            # A singular J drives the condition estimate to infinity: normal here, and judged by the true residual.
-            conlim=float("inf"),
+            rtol=10 * float(jnp.finfo(flat.dtype).eps) if self.rtol is None else self.rtol,
         )
-        found = lx.linear_solve(operator, trees.ravel(w)[0], solver, throw=False)
-        return unravel(found.value), found.stats["num_steps"]
+        return unravel(found.solution), found.iterations
 
 
 class Dense(_OnImages):
@@ -180,80 +179,16 @@ class Dense(_OnImages):
 
     def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
         w = oracle.image_subgradient(point)
-        factors = _Factors.of(oracle, point.x, damping)
+        factors = Factors.of(oracle, point.x, damping)
         _, unravel = oracle.ravel(point.x)
         if w is None:
             return unravel(factors.solve(oracle.ravel(point.subgradient)[0])), 0
         return unravel(factors.least_squares(oracle.ravel(w)[0])), 0
 
     def solve_many(self, oracle: Oracle, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
-        factors = _Factors.of(oracle, x, damping)
+        factors = Factors.of(oracle, x, damping)
         _, unravel = oracle.ravel(x)
         return each(oracle.xp, lambda g: unravel(factors.solve(oracle.ravel(g)[0])), subgradients)
-
-
-class _Factors(NamedTuple):
-    """J D⁻¹ = QR with columns of length 1: where J has full rank R is all that is needed, else the singular values."""
-
-    xp: Any
-    q: Array
-    root: Array
-    """RD, so that JᵀJ = (RD)ᵀRD."""
-    regular: Array
-    """Whether J has full rank to working precision."""
-    damping: Array | float
-
-    @classmethod
-    def of(cls, oracle: Oracle, x: Tree, damping: Array | float) -> _Factors:
-        xp, jacobian = oracle.xp, oracle.jacobian(x)
-        short = max(jacobian.shape[1] - jacobian.shape[0], 0)
-        # Rows of zeros where there are fewer rows than columns, so that R is always square.
-        jacobian = xp.pad(jacobian, ((0, short), (0, 0)))
-        column = xp.linalg.norm(jacobian, axis=0)
-        q, triangle = xp.linalg.qr(jacobian / xp.where(column > 0, column, 1.0))
-        pivots = abs(xp.diag(triangle))
-        regular = pivots.min() > 100 * _cutoff(q) * pivots.max()
-        return cls(xp, q[: len(q) - short], triangle * column, regular, damping)
-
-    def least_squares(self, w: Array) -> Array:
-        """(JᵀJ + λI)†Jᵀw, from Qᵀw: the condition number of J is not squared."""
-        target = self.q.T @ w
-
-        def regular() -> Array:
-            q, triangle = self._damped()
-            return solve_triangular(self.xp, triangle, q[: len(target)].T @ target)
-
-        return cond(self.xp, self.regular, regular, lambda: self._singular(target, 1))
-
-    def solve(self, g: Array) -> Array:
-        """(JᵀJ + λI)†Pg, for the projection P on range(Jᵀ)."""
-
-        def regular() -> Array:
-            _, triangle = self._damped()
-            half = solve_triangular(self.xp, triangle, g, transposed=True)
-            return solve_triangular(self.xp, triangle, half)
-
-        return cond(self.xp, self.regular, regular, lambda: self._singular(g, 2))
-
-    def _damped(self) -> tuple[Array, Array]:
-        """Q and R of [RD; √λ I]."""
-        unit = self.xp.eye(len(self.root), dtype=self.root.dtype)
-        if isinstance(self.damping, float) and self.damping == 0.0:
-            return unit, self.root
-        return self.xp.linalg.qr(self.xp.concatenate([self.root, self.xp.sqrt(self.damping) * unit]))
-
-    def _singular(self, target: Array, power: int) -> Array:
-        """On what is left of the rank: σ/(σ² + λ) for a target in the image (power 1), 1/(σ² + λ) for one in x."""
-        xp = self.xp
-        left, singular, right = svd(xp, self.root)
-        kept = singular > _cutoff(self.q) * singular.max()
-        inverse = xp.where(kept, singular ** (2 - power) / xp.where(kept, singular**2 + self.damping, 1.0), 0.0)
-        return right.T @ (inverse * ((left.T if power == 1 else right) @ target))
-
-
-def _cutoff(matrix: Array) -> float:
-    """Singular values below this share of the largest are rounding, not rank."""
-    return max(matrix.shape) * float(jnp.finfo(matrix.dtype).eps)
 
 
 class Automatic(LinearSolver):
@@ -301,5 +236,5 @@ def as_solver(solver: Any) -> LinearSolver:
 def configured(solver: LinearSolver, rtol: float | None, max_steps: int | None) -> LinearSolver:
     """The solver with these limits, where it has such and they are given."""
     names = {field.name for field in dataclasses.fields(solver)}
-    given = {"rtol": rtol, "max_steps": max_steps}
+    given: dict[str, Any] = {"rtol": rtol, "max_steps": max_steps}
     return dataclasses.replace(solver, **{k: v for k, v in given.items() if v is not None and k in names})

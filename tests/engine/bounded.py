@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from scipy.optimize import linprog, minimize
 
 import gnpolyak as gnp
@@ -135,7 +137,7 @@ def flattened(case):
 
     box = as_box(case.bounds, jax.tree.map(np.asarray, case.x0))
     with jax.enable_x64(True):
-        _, unravel = jax.flatten_util.ravel_pytree(jax.tree.map(jnp.asarray, case.x0))
+        _, unravel = ravel_pytree(jax.tree.map(jnp.asarray, case.x0))
         b, weights = case.problem.penalty.b.ravel(), 1.0 if case.weights is None else case.weights
 
         @jax.jit

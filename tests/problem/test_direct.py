@@ -1,9 +1,6 @@
 """The passes on NumPy arrays: against formulas in NumPy, and bit for bit against the same passes under JAX."""
 
 import os
-import threading
-import time
-import warnings
 
 import jax
 import numpy as np
@@ -16,25 +13,13 @@ from gnpolyak.problem.oracles.native import calls, direct, library
 from gnpolyak.problem.oracles.native import entries as passes_over_entries
 from gnpolyak.problem.oracles.native.bilinear import bilinear_forms, bilinear_l1, bilinear_product
 from passes import assert_close, by_numpy, data, measured, pulled, pushed, python
+from problem.direct_cases import KINDS, bilinear_case, entries_case, power_case, same
 
 pytestmark = pytest.mark.skipif(not direct.available(), reason="no library with functions for NumPy arrays")
 
 # m and d: single entries, rows shorter than a vector, odd ones, and rows enough for several threads.
 SHAPES = [(1, 1), (3, 7), (130, 31), (97, 257), (1500, 100)]
-KINDS = {"f64": (np.float64, np.float64), "f32": (np.float32, np.float32), "mixed": (np.float32, np.float64)}
 NEAR = {"f64": 1e-12, "f32": 1e-4, "mixed": 1e-12}
-
-
-def leaves(tree):
-    return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
-
-
-def same(found, expected):
-    found, expected = leaves(found), leaves(expected)
-    assert len(found) == len(expected)
-    for a, b in zip(found, expected, strict=True):
-        assert a.dtype == b.dtype
-        np.testing.assert_array_equal(a, b)
 
 
 def under_jax(function, *args, **static):
@@ -45,13 +30,6 @@ def under_jax(function, *args, **static):
 
 def wide(*parts):
     return [None if part is None else part.astype(np.float64) for part in parts]
-
-
-def power_case(m, d, r, kind="f64", centred=True):
-    stored, computed = KINDS[kind]
-    p, q, b, x = data(m, d, r)
-    z, w = np.random.default_rng(1).standard_normal((d, r)), np.random.default_rng(2).random(m)
-    return p.astype(stored), q.astype(stored) if centred else None, *(a.astype(computed) for a in (b, x, z, w))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -79,14 +57,6 @@ def test_power(m, d, centred, kind):
         same((values, slopes), under_jax(calls.power_forms, p, q, x, n=n))
         same((along, product), under_jax(calls.power_product, p, q, slopes, z, w))
         same(adjoint, under_jax(calls.power_product, p, q, slopes, None, w))
-
-
-def bilinear_case(m, d1, d2, r, kind="f64"):
-    stored, computed = KINDS[kind]
-    rng = np.random.default_rng([m, d1, d2, r])
-    p, q = (rng.standard_normal((m, d)).astype(stored) for d in (d1, d2))
-    x, z = (tuple((rng.standard_normal((d, r)) / np.sqrt(d)).astype(computed) for d in (d1, d2)) for _ in range(2))
-    return p, q, *rng.standard_normal((2, m)).astype(computed), x, z
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -117,15 +87,6 @@ def test_bilinear(m, d1, d2, kind):
         same((values, slopes), under_jax(bilinear_forms, p, q, x))
         same((along, product), under_jax(bilinear_product, p, q, slopes, z, w))
         same(adjoint, under_jax(bilinear_product, p, q, slopes, None, w))
-
-
-def entries_case(d1, d2, r, m, dtype=np.float64, ordered=False):
-    rng = np.random.default_rng([d1, d2, r, m])
-    places = rng.choice(d1 * d2, m, replace=False)
-    places = np.sort(places) if ordered else places
-    sensing = gnp.Entries(places // d2, places % d2)
-    x, z = (tuple(rng.standard_normal((d, r)).astype(dtype) for d in (d1, d2)) for _ in range(2))
-    return sensing, *rng.standard_normal((2, m)).astype(dtype), x, z
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -184,115 +145,6 @@ def test_medians(dtype):
     same(direct.medians(rows, counted), under_jax(native.medians, rows, counted))
 
 
-# Everything at once, of sizes that are worth more than one thread.
-POWER, BILINEAR, ENTRIES = power_case(4000, 60, 5), bilinear_case(3000, 60, 45, 5), entries_case(200, 150, 5, 20000)
-SWEEP = direct.numpy_sweep(ENTRIES[0].sweep)
-
-
-def everything():
-    p, q, b, x, z, w = POWER
-    slopes = direct.power_forms(p, q, x, 3)[1]
-    found = [direct.power_l1(p, q, b, x, 3), slopes, direct.power_product(p, q, slopes, z, w)]
-    p, q, b, w, x, z = BILINEAR
-    slopes = direct.bilinear_forms(p, q, x)[1]
-    found += [direct.bilinear_l1(p, q, b, x), slopes, direct.bilinear_product(p, q, slopes, z, w)]
-    _, b, w, x, z = ENTRIES
-    found += [direct.entries_l1(SWEEP, b, x), direct.entries_values(SWEEP, x, len(b))]
-    return leaves((found, direct.entries_product(SWEEP, x, z, w)))
-
-
-@pytest.fixture
-def expected():
-    """With one thread."""
-    native.set_num_threads(1)
-    alone = everything()
-    native.set_num_threads(None)
-    yield alone
-    native.set_num_threads(None)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 7, None])
-def test_the_number_of_threads_does_not_change_a_bit(threads, expected):
-    native.set_num_threads(threads)
-    for _ in range(20):
-        same(everything(), expected)
-
-
-def test_several_python_threads_at_once(expected):
-    found = [[] for _ in range(6)]
-
-    def work(mine):
-        for _ in range(10):
-            mine.append(everything())
-
-    workers = [threading.Thread(target=work, args=(mine,)) for mine in found]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(timeout=60)
-    assert [len(mine) for mine in found] == [10] * 6
-    for mine in found:
-        for each in mine:
-            same(each, expected)
-
-
-def as_expected(expected):
-    return all(np.array_equal(a, b) for a, b in zip(everything(), expected, strict=True))
-
-
-def exit_code(child, seconds=60):
-    """That of a child, which is ended if it takes too long."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    return None
-
-
-def forked(work):
-    """The exit code of a child that calls `work`, and says 0 where that is true."""
-    with warnings.catch_warnings():
-        # JAX and Python warn of forks beside threads; the child calls neither JAX nor the parent's threads.
-        warnings.simplefilter("ignore")
-        child = os.fork()
-    if child == 0:
-        code = 2
-        try:
-            code = 0 if work() else 1
-        finally:
-            os._exit(code)
-    return exit_code(child)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_in_a_forked_child_and_in_its_child(expected):
-    everything()
-    assert forked(lambda: as_expected(expected)) == 0
-    assert forked(lambda: as_expected(expected) and forked(lambda: as_expected(expected)) == 0) == 0
-    assert as_expected(expected)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_forked_while_another_thread_is_in_a_pass(expected):
-    stop = threading.Event()
-
-    def work():
-        while not stop.is_set():
-            everything()
-
-    other = threading.Thread(target=work)
-    other.start()
-    try:
-        assert [forked(lambda: as_expected(expected)) for _ in range(5)] == [0] * 5
-    finally:
-        stop.set()
-        other.join()
-
-
 def test_arrays_that_are_not_contiguous_or_of_another_dtype():
     p, q, b, x, z, w = power_case(300, 20, 3)
     slopes = direct.power_forms(p, q, x, 3)[1]
@@ -331,11 +183,12 @@ def test_what_does_not_belong_together_is_refused():
         direct.power_l1(p.astype(np.float16), None, b, x, 2)
     with pytest.raises(gnp.InputError, match="float32"):
         direct.power_l1(p, None, b, x.astype(np.float32), 2)
-    sweep = SWEEP._replace(major=SWEEP.major.astype(np.int64))
+    sensing, data, _, x, _ = entries_case(20, 15, 2, 100)
+    sweep = direct.numpy_sweep(sensing.sweep)
     with pytest.raises(gnp.InputError, match="numpy_sweep"):
-        direct.entries_l1(sweep, ENTRIES[1], ENTRIES[3])
+        direct.entries_l1(sweep._replace(major=sweep.major.astype(np.int64)), data, x)
     with pytest.raises(gnp.InputError, match="room"):
-        direct.entries_values(SWEEP, ENTRIES[3], 5)
+        direct.entries_values(sweep, x, 5)
 
 
 class Older:
@@ -374,6 +227,7 @@ print(before, len(heard) > 0)
 
 SNIPPET = """
 import numpy as np
+from problem.direct_cases import KINDS, bilinear_case, entries_case, leaves, power_case, same
 from passes import assert_close, by_numpy, data
 from gnpolyak.problem.oracles.native import direct, library
 for m, d, r in ((1, 1, 1), (3, 3, 4), (130, 31, 7), (257, 100, 12)):

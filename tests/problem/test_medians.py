@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from gnpolyak.oracles import Reductions, reductions
 from gnpolyak.problem.oracles import native
-from gnpolyak.steps import weights
 from passes import data, needs_library
 
 
@@ -21,14 +21,14 @@ def by_sorting(row, counted):
 @pytest.mark.parametrize("length", [1, 2, 7, 320])
 def test_medians_of_rows_are_those_of_sorted_rows(monkeypatch, dtype, compiled, length):
     if not compiled:
-        monkeypatch.setattr(weights, "finds_medians", lambda dtype: False)
+        monkeypatch.setattr(reductions, "finds_medians", lambda dtype: False)
     rng = np.random.default_rng(length)
     rows = np.abs(rng.standard_normal((6, length))).astype(dtype)
     counted = rng.random((6, length)) < 0.7
     rows[1], rows[2, 0], counted[3], counted[4] = 2.0, np.nan, False, True
     with jax.enable_x64(True):
-        found = jax.jit(jax.vmap(weights.median))(rows, counted)
-        shared = jax.vmap(weights.median, in_axes=(0, None))(rows, counted[4])
+        found = jax.jit(jax.vmap(Reductions(jnp).median))(rows, counted)
+        shared = jax.vmap(Reductions(jnp).median, in_axes=(0, None))(rows, counted[4])
     np.testing.assert_array_equal(found, [by_sorting(*each) for each in zip(rows, counted, strict=True)])
     np.testing.assert_array_equal(shared, [by_sorting(row, counted[4]) for row in rows])
     assert found.dtype == dtype
@@ -38,7 +38,7 @@ def test_medians_of_rows_are_those_of_sorted_rows(monkeypatch, dtype, compiled, 
 def test_medians_take_batches_of_batches():
     rows = np.random.default_rng(0).random((2, 3, 9))
     with jax.enable_x64(True):
-        found = jax.vmap(jax.vmap(weights.median))(jnp.asarray(rows))
+        found = jax.vmap(jax.vmap(Reductions(jnp).median))(jnp.asarray(rows))
     np.testing.assert_array_equal(found, np.median(rows, axis=2))
 
 

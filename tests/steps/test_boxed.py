@@ -8,6 +8,7 @@ from scipy.optimize import lsq_linear
 
 import gnpolyak as gnp
 from engine.bounded import Case, by_linear_program
+from gnpolyak.oracles import oracle_for
 from gnpolyak.problem.box import Box
 from gnpolyak.steps import boxed
 from gnpolyak.steps.least_absolute import least_absolute
@@ -32,7 +33,8 @@ def test_the_dense_step_is_the_bounded_least_squares_solution(seed):
     matrix, r, w, lo, hi = _system(seed)
     with jax.enable_x64(True):
         problem = gnp.composite(gnp.Linear(matrix), gnp.L1(r))
-        z, trial, _ = boxed.dense(problem, Box(lo, hi), jnp.zeros(6), _weighted(r, w, 0.0))
+        x = jnp.zeros(6)
+        z, trial, _ = boxed.dense(oracle_for(problem, x), Box(lo, hi), x, _weighted(r, w, 0.0))
     root = np.sqrt(w)
     reference = lsq_linear(root[:, None] * matrix, root * r, (lo - 1e-12, hi + 1e-12), method="bvls", tol=1e-14)
     np.testing.assert_allclose(z, reference.x, atol=1e-9)
@@ -51,7 +53,7 @@ def test_the_iterative_step_stays_inside_and_promises_what_the_model_gains(seed)
         box = Box(*((jnp.asarray(side),) * 2 for side in (0.0, np.inf)))
         r = problem.penalty.residuals(problem.measure(x)).ravel()
         system = _weighted(r, np.ones(63), 1e-3)
-        z, trial, products = boxed.iterative(problem, box, x, system, jnp.asarray(100))
+        z, trial, products = boxed.iterative(oracle_for(problem, x), box, x, system, jnp.asarray(100))
         image = problem.linearised(x).push(z)
         gained = jnp.sum(image * (r - image / 2))
     assert all(np.all(a + np.asarray(b) >= 0) for a, b in zip(factors, z, strict=True))
@@ -65,7 +67,7 @@ def test_the_l1_problem_between_bounds_is_that_of_the_linear_program(seed):
     matrix, r, _, lo, hi = _system(seed)
     scale = 10.0 ** np.arange(-3, 3)
     with jax.enable_x64(True):
-        z, v = least_absolute(jnp.asarray(matrix * scale), jnp.asarray(r), within=(lo / scale, hi / scale))
+        z, v = least_absolute(jnp, jnp.asarray(matrix * scale), jnp.asarray(r), within=(lo / scale, hi / scale))
     z, v = np.asarray(z) * scale, np.asarray(v)
     problem = gnp.composite(gnp.Linear(matrix), gnp.L1(r))
     reference = by_linear_program(Case("", problem, np.zeros(6), (lo, hi), linear=True))

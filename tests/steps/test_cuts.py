@@ -1,3 +1,5 @@
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,7 @@ from scipy.optimize import nnls
 
 import gnpolyak as gnp
 from gnpolyak.base.arrays import precise
+from gnpolyak.oracles import oracle_for
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps import cuts
 from gnpolyak.steps.linear import as_solver
@@ -15,7 +18,7 @@ from gnpolyak.steps.metrics import GaussNewton
 from reference import cp_jacobian, factor
 
 # Eager, the loop inside would be compiled again for each example.
-nonnegative_minimizer = jax.jit(cuts.nonnegative_minimizer)
+nonnegative_minimizer = jax.jit(partial(cuts.nonnegative_minimizer, jnp))
 MOST = 10
 
 
@@ -36,15 +39,16 @@ def test_small_nonnegative_problem_against_scipy(size, seed):
 
 def test_equal_cuts_do_not_break_the_small_problem():
     with precise(True):
-        found = np.asarray(cuts.nonnegative_minimizer(jnp.ones((3, 3)), jnp.ones(3), jnp.array([True, True, False])))
+        usable = jnp.array([True, True, False])
+        found = np.asarray(cuts.nonnegative_minimizer(jnp, jnp.ones((3, 3)), jnp.ones(3), usable))
     assert found.sum() == pytest.approx(1.0)
     assert found[2] == 0.0
 
 
 def bundle_of(*points):
-    bundle = cuts.begin(3, points[0])
+    bundle = cuts.begin(jnp, 3, points[0])
     for point in points[1:]:
-        bundle = cuts.push(bundle, point)
+        bundle = cuts.push(jnp, bundle, point)
     return bundle
 
 
@@ -56,8 +60,8 @@ def test_displacement_goes_to_the_nearest_point_below_two_cuts():
     """f = |x₀| + 2|x₁| at (1, 1), with cuts there and at (1, −1): their common point at level 0 is the solution."""
     with precise(True):
         old, new = cut([1.0, -1.0], 3.0, [1.0, -2.0]), cut([1.0, 1.0], 3.0, [1.0, 2.0])
-        bundle = cuts.from_here(bundle_of(old), new)
-        step, total, sound = cuts.displacement(bundle, bundle.cuts.subgradient, jnp.asarray(3.0))
+        bundle = cuts.from_here(jnp, bundle_of(old), new)
+        step, total, sound = cuts.displacement(jnp, bundle, bundle.cuts.subgradient, jnp.asarray(3.0))
         single = 3.0 / 5.0 * np.array([1.0, 2.0])
     assert bool(sound)
     assert np.allclose(step, [1.0, 1.0])
@@ -69,10 +73,10 @@ def test_the_point_to_step_from_leads_the_bundle_once():
     """Going back to an older point, its own cut counts, and not twice; where it had been dropped, it counts again."""
     with precise(True):
         first, second = cut([1.0], 1.0, [1.0]), cut([2.0], 2.0, [1.0])
-        bundle = cuts.from_here(bundle_of(first, second), first)
+        bundle = cuts.from_here(jnp, bundle_of(first, second), first)
         assert bundle.cuts.x[:, 0].tolist() == [1.0, 2.0, 1.0, 1.0]
         assert bundle.filled.tolist() == [True, True, False, False]
-        step, _, sound = cuts.displacement(bundle, bundle.cuts.subgradient, jnp.asarray(0.5))
+        step, _, sound = cuts.displacement(jnp, bundle, bundle.cuts.subgradient, jnp.asarray(0.5))
         assert bool(sound)
         assert step.tolist() == pytest.approx([0.5])
 
@@ -80,16 +84,16 @@ def test_the_point_to_step_from_leads_the_bundle_once():
 def test_cuts_that_contradict_each_other_are_not_used():
     with precise(True):
         old, new = cut([-1.0], 1.0, [-1.0]), cut([1.0], 1.0, [1.0])
-        bundle = cuts.from_here(bundle_of(old), new)
-        _, _, sound = cuts.displacement(bundle, bundle.cuts.subgradient, jnp.asarray(2.0))
+        bundle = cuts.from_here(jnp, bundle_of(old), new)
+        _, _, sound = cuts.displacement(jnp, bundle, bundle.cuts.subgradient, jnp.asarray(2.0))
     assert not bool(sound)
 
 
 def test_a_cut_that_claims_far_too_much_is_dropped():
     with precise(True):
         wrong, new = cut([0.0, 0.0], 100.0, [0.0, 1.0]), cut([1.0, 1.0], 3.0, [1.0, 2.0])
-        bundle = cuts.from_here(bundle_of(wrong), new)
-        step, _, sound = cuts.displacement(bundle, bundle.cuts.subgradient, jnp.asarray(3.0))
+        bundle = cuts.from_here(jnp, bundle_of(wrong), new)
+        step, _, sound = cuts.displacement(jnp, bundle, bundle.cuts.subgradient, jnp.asarray(3.0))
     assert bool(sound)
     assert np.allclose(step, 3.0 / 5.0 * np.array([1.0, 2.0]))
 
@@ -160,7 +164,9 @@ def test_directions_of_other_points_are_pseudo_inverses_on_the_range(solver, dam
     kept = values > 1e-9 * values[0]
     right, inverse = right[: len(values)][kept], 1.0 / (values[kept] ** 2 + damping)
     with precise(True):
-        found = GaussNewton(as_solver(solver)).directions(problem, jnp.asarray(x), jnp.asarray(g), jnp.asarray(damping))
+        oracle = oracle_for(problem, x)
+        metric = GaussNewton(as_solver(solver))
+        found = metric.directions(oracle, jnp.asarray(x), jnp.asarray(g), jnp.asarray(damping))
     for ours, other in zip(np.asarray(found), g, strict=True):
         expected = right.T @ (inverse * (right @ other.ravel()))
         assert np.linalg.norm(ours.ravel() - expected) < 1e-8 * np.linalg.norm(expected)

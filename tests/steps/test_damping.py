@@ -6,6 +6,7 @@ import pytest
 
 import gnpolyak as gnp
 from gnpolyak.base.arrays import precise
+from gnpolyak.oracles import oracle_for
 from gnpolyak.steps.linear import as_solver
 from gnpolyak.steps.metrics import GaussNewton
 from reference import cp_jacobian, factor
@@ -32,7 +33,8 @@ def test_every_solver_damps_alike(solver):
     problem = gnp.composite(gnp.SymmetricCP(2), gnp.L1(b))
     with precise(True):
         point = problem.evaluate(jnp.asarray(x))
-        direction = GaussNewton(as_solver(solver), damping="always").direction(problem, point, jnp.asarray(2.0))
+        metric = GaussNewton(as_solver(solver), damping="always")
+        direction = metric.direction(oracle_for(problem, point.x), point, jnp.asarray(2.0))
         jacobian, damping = cp_jacobian(x, 2), float(direction.damping)
         # The subgradient of an asymmetric B has a part along the gauge, which JᵀJ + λI would blow up by 1/λ.
         g = np.ravel(point.subgradient)
@@ -47,8 +49,9 @@ def test_damping_bounds_what_a_step_neglects():
     case, x0 = overspecified(5, 1.0, 0, shrink=1e-3)
     with precise(True):
         point = case.problem.evaluate(jnp.asarray(x0))
-        plain = GaussNewton(as_solver("auto")).direction(case.problem, point, point.value)
-        damped = GaussNewton(as_solver("auto"), damping="auto").direction(case.problem, point, point.value)
+        oracle = oracle_for(case.problem, point.x)
+        plain = GaussNewton(as_solver("auto")).direction(oracle, point, point.value)
+        damped = GaussNewton(as_solver("auto"), damping="auto").direction(oracle, point, point.value)
         rho = float(point.value / jnp.sqrt(plain.decrement))
         neglected = [
             float(case.problem.map.curvature(point.x, point.value / plain.decrement * d.s)) / 2 for d in (plain, damped)

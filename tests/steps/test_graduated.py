@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.steps.weights import Width, median, typical
+from gnpolyak.oracles import Reductions
+from gnpolyak.steps.weights import Width
 from zoo import cp_tensor, low_rank
+
+BOTH = pytest.mark.parametrize("xp", [np, jnp], ids=["numpy", "jax"])
 
 
 @pytest.mark.parametrize("method", ["auto", pytest.param("graduated", marks=pytest.mark.slow)])
@@ -58,34 +61,46 @@ def test_a_penalty_without_residuals_is_refused_by_name():
         gnp.minimize(problem, np.zeros(3), "graduated")
 
 
+@BOTH
+@pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("size", [1, 2, 7, 100, 101])
-def test_median_by_counting_is_the_upper_median(dtype, size):
+def test_median_is_the_upper_median(xp, traced, dtype, size):
+    if xp is np and traced:
+        pytest.skip("NumPy is not traced")
+    median = jax.jit(Reductions(xp).median) if traced else Reductions(xp).median
     rng = np.random.default_rng(size)
     a = np.abs(rng.standard_normal(size)).astype(dtype) * 10.0 ** rng.integers(-30, 30, size)
     a = a.astype(dtype)
     with jax.enable_x64(dtype is np.float64):
-        assert float(median(jnp.asarray(a))) == np.sort(a)[size // 2]
+        assert float(median(xp.asarray(a))) == np.sort(a)[size // 2]
         some = rng.random(size) < 0.6
         kept = np.sort(a[some])
         expected = kept[len(kept) // 2] if len(kept) else 0.0
-        assert float(median(jnp.asarray(a), jnp.asarray(some))) == expected
+        assert float(median(xp.asarray(a), xp.asarray(some))) == expected
 
 
-def test_median_of_what_is_not_a_number_comes_last():
-    assert float(median(jnp.array([1.0, jnp.nan, 2.0, jnp.inf, 3.0]))) == 3.0
+@BOTH
+def test_median_of_what_is_not_a_number_comes_last(xp):
+    reduce, a = Reductions(xp), xp.asarray([1.0, np.nan, 2.0, np.inf, 3.0])
+    assert float(reduce.median(a)) == 3.0
+    if xp is jnp:
+        assert float(jax.jit(reduce.median)(a)) == 3.0
 
 
-def test_typical_size_of_sparse_and_of_zero_data():
-    assert float(typical(jnp.array([0.0, 0.0, 0.0, -5.0]))) == 5.0
-    assert float(typical(jnp.zeros(4))) == 1.0
+@BOTH
+def test_typical_size_of_sparse_and_of_zero_data(xp):
+    typical = Reductions(xp).typical
+    assert float(typical(xp.asarray([0.0, 0.0, 0.0, -5.0]))) == 5.0
+    assert float(typical(xp.zeros(4))) == 1.0
 
 
+@BOTH
 @pytest.mark.parametrize("redescending", [False, True])
-def test_weights_are_the_slope_of_the_penalty_over_the_residual(redescending):
+def test_weights_are_the_slope_of_the_penalty_over_the_residual(xp, redescending):
     with jax.enable_x64(True):
-        width = Width(jnp.asarray(0.7), jnp.asarray(redescending))
-        r = jnp.linspace(-4.0, 4.0, 41) + 1e-3
+        reduce, width = Reductions(xp), Width(xp.asarray(0.7), xp.asarray(redescending))
+        r = xp.linspace(-4.0, 4.0, 41) + 1e-3
         step = 1e-6
-        slope = jnp.array([width.fall(x[None] + step, x[None] - step)[0] / (2 * step) for x in r])
-        assert np.allclose(width.weights(r) * r, slope, atol=1e-8)
+        slope = np.array([width.fall(reduce, x[None] + step, x[None] - step)[0] / (2 * step) for x in r])
+        assert np.allclose(width.weights(reduce, r) * r, slope, atol=1e-8)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -18,13 +17,14 @@ from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient, lsmr
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Portable, cond, each, solve_triangular, svd
+from gnpolyak.base.namespace import Portable, each
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.choice import LARGEST_DENSE_JACOBIAN, LARGEST_DENSE_VARIABLE
 from gnpolyak.problem.capabilities import GRAM, GRAM_PINV, IMAGE, Capability
 from gnpolyak.problem.composite import Composite, Point
+from gnpolyak.steps.factors import Factors
 
 
 class LinearSolver(Portable):
@@ -180,80 +180,16 @@ class Dense(_OnImages):
 
     def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
         w = oracle.image_subgradient(point)
-        factors = _Factors.of(oracle, point.x, damping)
+        factors = Factors.of(oracle, point.x, damping)
         _, unravel = oracle.ravel(point.x)
         if w is None:
             return unravel(factors.solve(oracle.ravel(point.subgradient)[0])), 0
         return unravel(factors.least_squares(oracle.ravel(w)[0])), 0
 
     def solve_many(self, oracle: Oracle, x: Tree, subgradients: Tree, damping: Array | float) -> Tree:
-        factors = _Factors.of(oracle, x, damping)
+        factors = Factors.of(oracle, x, damping)
         _, unravel = oracle.ravel(x)
         return each(oracle.xp, lambda g: unravel(factors.solve(oracle.ravel(g)[0])), subgradients)
-
-
-class _Factors(NamedTuple):
-    """J D⁻¹ = QR with columns of length 1: where J has full rank R is all that is needed, else the singular values."""
-
-    xp: Any
-    q: Array
-    root: Array
-    """RD, so that JᵀJ = (RD)ᵀRD."""
-    regular: Array
-    """Whether J has full rank to working precision."""
-    damping: Array | float
-
-    @classmethod
-    def of(cls, oracle: Oracle, x: Tree, damping: Array | float) -> _Factors:
-        xp, jacobian = oracle.xp, oracle.jacobian(x)
-        short = max(jacobian.shape[1] - jacobian.shape[0], 0)
-        # Rows of zeros where there are fewer rows than columns, so that R is always square.
-        jacobian = xp.pad(jacobian, ((0, short), (0, 0)))
-        column = xp.linalg.norm(jacobian, axis=0)
-        q, triangle = xp.linalg.qr(jacobian / xp.where(column > 0, column, 1.0))
-        pivots = abs(xp.diag(triangle))
-        regular = pivots.min() > 100 * _cutoff(q) * pivots.max()
-        return cls(xp, q[: len(q) - short], triangle * column, regular, damping)
-
-    def least_squares(self, w: Array) -> Array:
-        """(JᵀJ + λI)†Jᵀw, from Qᵀw: the condition number of J is not squared."""
-        target = self.q.T @ w
-
-        def regular() -> Array:
-            q, triangle = self._damped()
-            return solve_triangular(self.xp, triangle, q[: len(target)].T @ target)
-
-        return cond(self.xp, self.regular, regular, lambda: self._singular(target, 1))
-
-    def solve(self, g: Array) -> Array:
-        """(JᵀJ + λI)†Pg, for the projection P on range(Jᵀ)."""
-
-        def regular() -> Array:
-            _, triangle = self._damped()
-            half = solve_triangular(self.xp, triangle, g, transposed=True)
-            return solve_triangular(self.xp, triangle, half)
-
-        return cond(self.xp, self.regular, regular, lambda: self._singular(g, 2))
-
-    def _damped(self) -> tuple[Array, Array]:
-        """Q and R of [RD; √λ I]."""
-        unit = self.xp.eye(len(self.root), dtype=self.root.dtype)
-        if isinstance(self.damping, float) and self.damping == 0.0:
-            return unit, self.root
-        return self.xp.linalg.qr(self.xp.concatenate([self.root, self.xp.sqrt(self.damping) * unit]))
-
-    def _singular(self, target: Array, power: int) -> Array:
-        """On what is left of the rank: σ/(σ² + λ) for a target in the image (power 1), 1/(σ² + λ) for one in x."""
-        xp = self.xp
-        left, singular, right = svd(xp, self.root)
-        kept = singular > _cutoff(self.q) * singular.max()
-        inverse = xp.where(kept, singular ** (2 - power) / xp.where(kept, singular**2 + self.damping, 1.0), 0.0)
-        return right.T @ (inverse * ((left.T if power == 1 else right) @ target))
-
-
-def _cutoff(matrix: Array) -> float:
-    """Singular values below this share of the largest are rounding, not rank."""
-    return max(matrix.shape) * float(jnp.finfo(matrix.dtype).eps)
 
 
 class Automatic(LinearSolver):

@@ -9,13 +9,11 @@ from typing import Any
 
 from jax import Array
 
-from gnpolyak.base.streams.reading import HaltedError
+from gnpolyak.base.halting import HaltedError
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.composite import Point
 from gnpolyak.problem.oracles import Products
-
-__all__ = ["HaltedError", "Watched"]
 
 
 class Watched(Oracle):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.base import memory
+from gnpolyak.base import halting, memory
 from gnpolyak.base.streams import Streamed, reading, rows, together
 from gnpolyak.base.streams.sources import InFile, Source
 
@@ -81,10 +81,10 @@ class TestBlocks:
 
     def test_a_pass_that_is_halted_ends_after_a_block_and_leaves_no_thread(self, mapped):
         seen = []
-        with reading.halted_by(lambda: len(seen) == 2):
+        with halting.halted_by(lambda: len(seen) == 2):
             passing = reading.blocks([InFile(mapped, "p")])
             seen += [next(passing)[0], next(passing)[0]]
-            with pytest.raises(reading.HaltedError):
+            with pytest.raises(halting.HaltedError):
                 next(passing)
         assert seen == [0, 40]
         assert not [thread for thread in threading.enumerate() if "gnpolyak rows" in thread.name]

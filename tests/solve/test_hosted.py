@@ -7,9 +7,8 @@ import pytest
 
 import gnpolyak as gnp
 from gnpolyak.base.arrays import computing_in
-from gnpolyak.problem import formed
-from gnpolyak.solve.chunks import Chunks
-from gnpolyak.solve.hosted import Hosted, is_hosted
+from gnpolyak.oracles import programs
+from gnpolyak.solve.evaluation import Evaluation, chosen_runner
 from gnpolyak.steps.least_absolute import LeastAbsolute
 
 
@@ -38,11 +37,13 @@ def test_the_host_takes_the_steps_that_a_compiled_chunk_takes(method, penalty):
     with computing_in(np.dtype(np.float64)):
         problem, x = problem.cast(np.dtype(np.float64)).settled(x), jax.tree.map(jnp.asarray, x)
         target = gnp.Level(0.0, patience=4)
-        assert is_hosted(problem, method, target, x)
+        assert chosen_runner(problem, method, target) == "host"
         ends = []
-        for runner in (Chunks(problem), Hosted(problem, x)):
-            state, _ = runner.begin(method, target, x, (0, 500))
-            state, columns, _ = runner.advance(method, target, state, 300)
+        for name in ("compiled", "host"):
+            runner = Evaluation(problem, x, name).runner
+            bound, rule = runner.bind(method), runner.bind(target)
+            state = runner.begin(bound, rule, x, (0, 500))
+            state, columns = runner.advance(bound, rule, state, 300, float("inf"))
             ends.append((jax.tree.map(np.asarray, state), columns))
     (compiled, there), (hosted, here) = ends
     assert (int(compiled.status), int(compiled.calls)) == (int(hosted.status), int(hosted.calls))
@@ -62,11 +63,11 @@ def test_nothing_but_the_model_is_compiled(compilations):
 
 
 def test_the_programs_that_are_kept_are_bounded(monkeypatch):
-    monkeypatch.setattr(formed, "MOST_KEPT", 3)
+    monkeypatch.setattr(programs, "MOST_KEPT", 3)
     for m in range(40, 46):
         problem, x = decay(m=m)
         assert np.isfinite(gnp.minimize(problem, x, max_calls=9).value)
-    assert len(formed._kept) <= 3
+    assert len(programs._kept) <= 3
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

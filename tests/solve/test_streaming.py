@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import gnpolyak as gnp
 from gnpolyak.base import memory
 from gnpolyak.base.streams import reading
-from gnpolyak.problem import streams
+from gnpolyak.oracles.parts import PartsOracle
 from gnpolyak.solve import finish
 from gnpolyak.solve.uncertainty import Uncertainty
 
@@ -59,17 +60,35 @@ def solve(problem, **more):
     return gnp.minimize(problem, np.ones((D, R)), method="graduated", **more)
 
 
-def pressed(monkeypatch, name, at):
-    """Ctrl-C during the block number `at` that a program of this name is run on."""
-    program, blocks = getattr(streams, name), []
+def before_each(monkeypatch, kind, hear):
+    """Call `hear` before the measurements, or each product, of a block."""
+    method = "measure" if kind == "measure" else "actions"
+    found = getattr(PartsOracle, method)
 
-    def run(*args):
+    def heard(ask):
+        def answer(*args):
+            hear()
+            return ask(*args)
+
+        return answer
+
+    def actions(*args):
+        products = found(*args)
+        return replace(products, product=heard(products.product))
+
+    monkeypatch.setattr(PartsOracle, method, heard(found) if kind == "measure" else actions)
+
+
+def pressed(monkeypatch, kind, at):
+    """Ctrl-C during the block number `at` that is asked this."""
+    blocks = []
+
+    def press():
         blocks.append(1)
         if len(blocks) == at:
             os.kill(os.getpid(), signal.SIGINT)
-        return program(*args)
 
-    monkeypatch.setattr(streams, name, run)
+    before_each(monkeypatch, kind, press)
     return blocks
 
 
@@ -99,7 +118,7 @@ def test_a_solve_that_was_ended_by_its_limit_goes_on_from_its_file(problem, solv
 
 def test_ctrl_c_inside_a_pass_ends_with_the_best_and_the_solve_can_be_taken_up(problem, solved, monkeypatch):
     with monkeypatch.context() as patch:
-        blocks = pressed(patch, "_product", 30)
+        blocks = pressed(patch, "product", 30)
         res = solve(problem)
     assert len(blocks) == 30, "no further block was computed with"
     assert res.status is gnp.Status.INTERRUPTED
@@ -107,7 +126,7 @@ def test_ctrl_c_inside_a_pass_ends_with_the_best_and_the_solve_can_be_taken_up(p
 
 
 def test_ctrl_c_in_the_first_pass_is_what_it_always_is(problem, monkeypatch):
-    pressed(monkeypatch, "_measured", 2)
+    pressed(monkeypatch, "measure", 2)
     with pytest.raises(KeyboardInterrupt):
         solve(problem)
 
@@ -127,13 +146,7 @@ def test_ctrl_c_in_the_certificate_leaves_the_point(problem, solved, monkeypatch
 
 
 def test_the_time_limit_counts_inside_a_step(problem, monkeypatch):
-    program = streams._product
-
-    def slow(*args):
-        time.sleep(0.05)
-        return program(*args)
-
-    monkeypatch.setattr(streams, "_product", slow)
+    before_each(monkeypatch, "product", lambda: time.sleep(0.05))
     res = solve(problem, max_seconds=0.3)
     assert res.status is gnp.Status.TIME_LIMIT
     assert res.calls == 1
@@ -186,21 +199,20 @@ def test_a_covariance_is_that_of_rows_in_memory(tmp_path):
 
 _PEAK = """
 import resource, sys
-import jax, numpy as np
+import numpy as np
 import gnpolyak as gnp
+from gnpolyak.oracles import host_oracle
 from gnpolyak.base.streams import reading
 reading.BLOCK_BYTES = 8 * 2**20
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 rows = np.load(sys.argv[1], mmap_mode="r")
 m, d = rows.shape
 problem = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.ones(m)), sensing=gnp.PowerSensing(rows))
-with jax.enable_x64(True):
-    x = jax.numpy.ones((d, 2))
-    jax.jit(lambda x: x @ x.T)(x).block_until_ready()
-    before = peak()
-    problem.evaluate(x)
-    products = problem.linearised(x, problem.measured(x)[1])
-    products.product(x, np.ones(m))
+x = np.ones((d, 2))
+oracle = host_oracle(problem, x)
+before = peak()
+oracle.evaluate(x)
+oracle.actions(x, oracle.measure(x)[1]).product(x, np.ones(m))
 print(peak() - before)
 """
 

@@ -33,23 +33,26 @@ def least_weighted(rows, b, w):
     return found.fun
 
 
+@pytest.mark.parametrize("of", [host_oracle, oracle_for], ids=["host", "compiled"])
 @pytest.mark.parametrize("c", [gnp.LowRank(), None], ids=["closed", "autodiff"])
-def test_products_and_jacobian_are_those_of_the_weighted_rows(c):
+def test_products_and_jacobian_are_those_of_the_weighted_rows(c, of):
     rng = np.random.default_rng(0)
     model = c or (lambda x: jnp.sin(x[0]) @ x[1].T)
     x = tuple(rng.standard_normal((d, 2)) for d in (4, 3))
     w = rng.integers(0, 3, (4, 3)).astype(float)
     with precise(True):
-        x = jax.tree.map(jnp.asarray, x)
-        problem = gnp.composite(model, gnp.L1(np.zeros((4, 3)), weights=w))
-        plain = jacobian(gnp.composite(model, gnp.L1(np.zeros((4, 3)))), x)[0]
-        expected = (w.ravel()[:, None] * plain)[w.ravel() > 0]
-        assert np.allclose(jacobian(problem, x)[0], expected, rtol=1e-13)
-        products, v = problem.linearised(x), rng.standard_normal(len(expected))
-        z = jax.tree.map(lambda leaf: jnp.asarray(rng.standard_normal(leaf.shape)), x)
+        x = x if of is host_oracle else jax.tree.map(jnp.asarray, x)
+        plain, weighted = (
+            of(gnp.composite(model, gnp.L1(np.zeros((4, 3)), weights=each)).cast(np.dtype(np.float64)).settled(x), x)
+            for each in (None, w)
+        )
+        expected = (w.ravel()[:, None] * np.asarray(plain.matrix(x)))[w.ravel() > 0]
+        assert np.allclose(weighted.matrix(x), expected, rtol=1e-13)
+        products, v = weighted.linearise(x), rng.standard_normal(len(expected))
+        z = jax.tree.map(lambda leaf: weighted.xp.asarray(rng.standard_normal(leaf.shape)), x)
         flat = np.concatenate([leaf.ravel() for leaf in z])
         assert np.allclose(products.push(z), expected @ flat, rtol=1e-12)
-        pulled = np.concatenate([leaf.ravel() for leaf in products.product(z, jnp.asarray(v))[1]])
+        pulled = np.concatenate([leaf.ravel() for leaf in products.product(z, weighted.xp.asarray(v))[1]])
         assert np.allclose(pulled, expected.T @ (v * (expected @ flat)), rtol=1e-11)
 
 

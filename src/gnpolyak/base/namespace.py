@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from gnpolyak.base.halting import go_on
 from gnpolyak.base.modules import Module, field
 
 Array = Any
@@ -71,10 +72,11 @@ def cond(xp: Any, condition: Any, then: Callable[[], _T], otherwise: Callable[[]
 
 
 def while_loop(xp: Any, going: Callable[[_T], Any], body: Callable[[_T], _T], state: _T) -> _T:
-    """The state after as many turns as `going` allows."""
+    """The state after as many turns as `going` allows; on the host work that is to be given up is, between two."""
     if xp is jnp:
         return lax.while_loop(going, body, state)
     while going(state):
+        go_on()
         state = body(state)
     return state
 

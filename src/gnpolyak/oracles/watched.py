@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gnpolyak.base.halting import HaltedError
 from gnpolyak.base.namespace import Array
-from gnpolyak.base.streams.reading import HaltedError
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.composite import Point
 from gnpolyak.problem.oracles import Products
-
-__all__ = ["HaltedError", "Watched"]
 
 
 class Watched(Oracle):

@@ -88,19 +88,19 @@ def certify(
     """
     began = time.perf_counter()
     if found is None and evaluation.problem.penalty.has(TILT):
-        return _told(of_the_l1_problem(evaluation.host, x, tol), time.perf_counter() - began)
+        return _told(of_the_l1_problem(evaluation.oracle, x, tol), time.perf_counter() - began)
     told = found or _told(_smallest(evaluation, x, tol, budget), time.perf_counter() - began)
     if told.holds or not evaluation.small or told.products >= budget:
         return told
     # The smallest v is not the only one. Where the l1 problem can be solved to its end, it has the last word.
-    last = _told(of_the_l1_problem(evaluation.host, x, tol), time.perf_counter() - began)
+    last = _told(of_the_l1_problem(evaluation.oracle, x, tol), time.perf_counter() - began)
     return replace(last, products=last.products + told.products)
 
 
 def _smallest(evaluation: Evaluation, x: Tree, tol: float, budget: int) -> Dual:
     """The smallest v, by whichever way suits the problem."""
     if evaluation.forms:
-        return projected(evaluation.host, x, tol)
+        return projected(evaluation.oracle, x, tol)
     return in_metric(evaluation.runner, evaluation.problem.box, evaluation.layout, x, tol, budget)
 
 

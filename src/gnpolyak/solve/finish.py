@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from gnpolyak.base import trees
+from gnpolyak.base.halting import HaltedError
 from gnpolyak.base.trees import Tree
-from gnpolyak.oracles.watched import HaltedError
 from gnpolyak.problem.capabilities import RESIDUALS, TILT
 from gnpolyak.solve.certificate import Certificate, certify
 from gnpolyak.solve.driver import Run

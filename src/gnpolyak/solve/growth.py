@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from gnpolyak.base import trees
+from gnpolyak.base.halting import go_on
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import COLUMNS, RESIDUALS
 from gnpolyak.solve.driver import Run
@@ -26,6 +27,7 @@ def grown(run: Run, res: Result, solve: Callable[[Tree], Result], rank: int | st
     """
     larger = larger_for(run.given)
     while larger is not None and run.room and _columns(res.x) != rank and not _explained(run, res):
+        go_on()
         x = larger(res.x)
         if x is None:
             break

@@ -11,12 +11,12 @@ from typing import Any
 
 from gnpolyak.base import arrays, foreign, trees
 from gnpolyak.base.forking import require_threads
+from gnpolyak.base.halting import HaltedError, halted_by, interrupts
 from gnpolyak.base.hosts import Peers, peers_of
 from gnpolyak.base.interrupts import interruptible
 from gnpolyak.base.numbers import require_flag, require_whole
-from gnpolyak.base.streams.reading import halted_by, many_passes
+from gnpolyak.base.streams.reading import many_passes
 from gnpolyak.base.trees import Tree
-from gnpolyak.oracles.watched import HaltedError
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import check_callback, check_problem
 from gnpolyak.solve.checkpoint import Checkpoint
@@ -113,7 +113,8 @@ def minimize(
         which ends by itself.
     max_seconds : float, optional
         Most seconds of the whole call, start, compilation and certificate included. No evaluation or product is begun
-        that is expected to end later.
+        that is expected to end later. A start from the data makes do with fewer rounds where the time is over, unless
+        there is a checkpoint, and is evaluated in any case.
     polish : bool
         End with graduated steps, whatever the method: exact data are fitted to the limit of the arithmetic, and in
         noise the result is the efficient estimate (Tukey's weights at the noise; ``res.efficient``) rather than the
@@ -155,18 +156,23 @@ def minimize(
     if require_whole("starts", starts, 1) > 1:
         require_none_kept(starts, checkpoint, resume)
         most = {"max_calls": max_calls, "max_seconds": max_seconds, "progress": progress}
-        return best_of(problem, asked, starts, callback, **most)
+        with interruptible() as interrupted, halted_by(interrupted.is_set), interrupts():
+            return best_of(problem, asked, starts, callback, clock, **most)
     asked, past = taken_up(asked, resume)
     joint = Joint(peers_of(problem))
     with interruptible(terminable=checkpoint is not None or joint.peers.count > 1) as interrupted:
+        alone = joint.peers.count == 1
 
         def solve() -> Result:
             file = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds, joint.peers)
-            plan = planned(problem, asked, max_calls, max_seconds, None if past is None else past.start, clock.on)
+            before = None if past is None else past.start
+            plan = planned(problem, asked, max_calls, max_seconds, before, clock, hurries=file is None and alone)
             course = _course(plan, asked, resume, file, joint.peers)
             return _solved(plan, asked, course, joint, clock, interrupted, callback, progress)
 
-        return joint.result(solve)
+        # What is halted before a point was evaluated has none to return. Several processes halt between two chunks.
+        with halted_by(lambda: alone and interrupted.is_set()), interrupts():
+            return joint.result(solve)
 
 
 def _course(plan: Plan, asked: Asked, resume: Result | None, file: Checkpoint | None, peers: Peers) -> Course:
@@ -200,7 +206,6 @@ def _solved(
     shown = progress_bar(limits.calls, plan.method.name) if progress and peers.first else nullcontext(None)
     streaming = ExitStack()
     with arrays.computing_in(plan.dtype, compiled=False), explained(plan.given, plan.start), shown as report, streaming:
-        streaming.enter_context(halted_by(lambda: halted(0.0)))
         streaming.enter_context(many_passes())
         observers: list[Callable[[Result], Any]] = [joint.note] if peers.count > 1 else []
         observers += [each for each in (foreign.shown_like(plan.x0, callback), report) if each is not None]
@@ -219,7 +224,9 @@ def _solved(
             course=course,
             peers=peers,
         )
-        with course.kept(run.rows):
+        # The first point is evaluated however long it takes.
+        halts = halted_by(lambda: peers.count == 1 and (halted(0.0) if run.rows else interrupted.is_set()))
+        with halts, course.kept(run.rows):
             try:
                 res = _whole(run, plan)
             except HaltedError:
@@ -237,6 +244,15 @@ def _whole(run: Run, plan: Plan) -> Result:
 
 
 def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: Any) -> Result:
+    """The result by factors, whose number is that of the columns of x where it was not given."""
+    try:
+        res = _by_factors(run, method, rule, x, rank)
+    except HaltedError:
+        res = run.given_up()
+    return replace(res, x=trees.trimmed(res.x)) if rank == "auto" else res
+
+
+def _by_factors(run: Run, method: Method, rule: Target, x: Tree, rank: Any) -> Result:
     """From the first factor on, with graduated steps for each number of factors; the method itself where those fail.
 
     A method of the literature is given the last factor to begin with.
@@ -253,7 +269,7 @@ def _walked(run: Run, method: Method, rule: Target, x: Tree, rank: Any) -> Resul
         res = better(run, certified(run, rule, stage(res.state.best.x)), res)
     if not _done(run, res):
         res = better(run, solution(run, method, rule, res.state.best.x), res)
-    return replace(res, x=trees.trimmed(res.x)) if rank == "auto" else res
+    return res
 
 
 def _done(run: Run, res: Result) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -10,11 +11,13 @@ import numpy as np
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.halting import go_on, hurried_by
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.arguments import checked_rank
+from gnpolyak.solve.arguments import checked_rank, checked_seconds
 from gnpolyak.solve.batch.front import minimize_batch
 from gnpolyak.solve.batch.given import require_here
+from gnpolyak.solve.driver import Clock
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.resuming import Asked
 from gnpolyak.solve.starting import goes_by_factors, start
@@ -22,10 +25,12 @@ from gnpolyak.steps.named import as_method
 
 # What a batch is asked as one solve is.
 _SAME = ("bounds", "target", "lower_bound", "strategy", "inner", "outer", "tol", "polish")
+# What is left of a limit that the start has used up: each start is evaluated.
+_LEAST_SECONDS = 1e-3
 
 
 def best_of(
-    problem: Composite, asked: Asked, count: int, callback: Callable[[Result], Any] | None, **most: Any
+    problem: Composite, asked: Asked, count: int, callback: Callable[[Result], Any] | None, clock: Clock, **most: Any
 ) -> Result:
     """The best result of a batch of starts: x0, or the start from the data, and others around it, always the same."""
     require_here(problem, f"starts={count}")
@@ -37,10 +42,16 @@ def best_of(
             missing="one: from the data this problem is solved from rank to rank",
             advice="pass x0, or leave out starts",
         )
-    first = start(problem, rank) if x0 is None else x0
+    limit = checked_seconds(most["max_seconds"])
+    with hurried_by(lambda: clock.seconds >= limit):
+        first = start(problem, rank) if x0 is None else x0
+    if most["max_seconds"] is not None:
+        most["max_seconds"] = max(limit - clock.seconds, _LEAST_SECONDS)
+    go_on()
     told = None if callback is None else lambda i, res: callback(res)
     same = {name: getattr(asked, name) for name in _SAME}
-    return best(minimize_batch(problem, around(first, count), method, callback=told, **same, **most))
+    found = best(minimize_batch(problem, around(first, count), method, callback=told, **same, **most))
+    return replace(found, seconds=clock.seconds)
 
 
 def require_none_kept(count: int, checkpoint: Any, resume: Any) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base import arrays
+from gnpolyak.base.halting import hurried_by
 from gnpolyak.base.numbers import require_flag
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import checked_calls, checked_rank, checked_seconds, checked_start, target_rule
-from gnpolyak.solve.driver import Limits
+from gnpolyak.solve.driver import Clock, Limits
 from gnpolyak.solve.evaluation import chosen_runner
 from gnpolyak.solve.resuming import Asked
 from gnpolyak.solve.starting import goes_by_factors, start
@@ -60,7 +61,9 @@ def planned(
     max_calls: Any,
     max_seconds: Any,
     before: Tree,
-    timed: Callable[[str], Any],
+    clock: Clock,
+    *,
+    hurries: bool,
 ) -> Plan:
     """Check the arguments of `minimize` and decide on everything.
 
@@ -72,8 +75,10 @@ def planned(
         The limits that were asked for.
     before : pytree, optional
         The start of the solve that this one goes on from.
-    timed : callable
-        A context that keeps the time of what is done in it, by name.
+    clock : Clock
+        What the caller has waited.
+    hurries : bool
+        Whether a start from the data makes do with fewer rounds where the time is over.
     """
     rank, polish = checked_rank(asked.rank), require_flag("polish", asked.polish)
     method = as_method(asked.method, asked.cuts)
@@ -82,7 +87,7 @@ def planned(
     limits = Limits(checked_calls(max_calls, rule), checked_seconds(max_seconds))
     walks = asked.x0 is None and goes_by_factors(problem)
     grows = asked.x0 is None and rank == "auto" and not walks
-    with timed("start"):
+    with clock.on("start"), hurried_by(lambda: hurries and clock.seconds >= limits.seconds):
         x0 = asked.x0 if asked.x0 is not None else start(problem, rank) if before is None else before
     given, x, dtype = checked_start(problem, method, x0, asked.bounds, walks or grows)
     with arrays.computing_in(dtype, compiled=False):

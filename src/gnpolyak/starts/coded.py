@@ -10,6 +10,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.halting import rounds
 from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian, SymmetricCP
@@ -65,7 +66,7 @@ def coded(problem: Composite, rank: int | str = 1, *, seed: int = 0) -> np.ndarr
     rng = np.random.default_rng(seed)
     basis, residual = data.leading(min(2 * r, data.d), rng), data.b
     best, lowest = basis, np.inf
-    for _ in range(1 + _ROUNDS):
+    for _ in rounds(1 + _ROUNDS):
         x = basis @ core.factors(data.fit(basis, residual, rng), r, rng)
         residual, direction = data.residual(x)
         value = float(np.sum(np.abs(residual)))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gnpolyak.base.halting import rounds
+
 # Up to this dimension one matrix (320 kB) is formed; above it, only products with a few columns.
 _LARGEST_DENSE = 200
 # Products with a block, and columns in a block beyond those asked for.
@@ -48,7 +50,7 @@ def _block_krylov(act: Action, d: int, count: int, rng: np.random.Generator) -> 
     """Rayleigh–Ritz on span(Z, BZ, B²Z, …), kept orthonormal throughout: memory d·(count + 8)·10, never d²."""
     block, _ = np.linalg.qr(rng.standard_normal((d, min(d, count + _EXTRA))))
     basis, image = block, act(block)
-    for _ in range(_DEPTH - 1):
+    for _ in rounds(_DEPTH - 1):
         fresh = image[:, -block.shape[1] :]
         # Twice is enough: one projection leaves the rounding of the large components it removed.
         for _ in range(2):

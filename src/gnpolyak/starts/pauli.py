@@ -9,6 +9,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.halting import rounds
 from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian
@@ -97,7 +98,7 @@ class _Measured:
     def refined(self, x: np.ndarray, rank: int) -> np.ndarray:
         """The factor of this rank after the rounds of `tomography` from XXᴴ."""
         transform = _Transform(self)
-        for _ in range(_ROUNDS):
+        for _ in rounds(_ROUNDS):
             state = x @ x.conj().T
             left = self.b - transform.apply(state)
             moved = state + self.d / len(self.b) * transform.adjoint(float(np.median(np.abs(left))) * redescend(left))

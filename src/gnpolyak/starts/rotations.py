@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnpolyak.base import arrays
+from gnpolyak.base.halting import rounds
 from gnpolyak.problem.capabilities import RESIDUALS
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import RelativeRotations
@@ -48,7 +49,7 @@ def synchronised(problem: Composite, *, seed: int = 0) -> np.ndarray:
     i, j = np.asarray(c.i), np.asarray(c.j)
     b, counted = _data(problem, (len(i), 3, 3))
     weights = counted
-    for _ in range(_ROUNDS):
+    for _ in rounds(_ROUNDS):
         found = _rounded(_leading(i, j, weights, b, c.n, seed))
         error = np.linalg.norm(b - found[i] @ found[j].transpose(0, 2, 1), axis=(1, 2))
         scale = float(np.median(error[counted > 0]))

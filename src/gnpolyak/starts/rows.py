@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gnpolyak.base.halting import go_on
 from gnpolyak.base.streams import Streamed, reading
 from gnpolyak.problem import streams
 from gnpolyak.starts.host import cores, on_threads, wide
@@ -52,6 +53,7 @@ class Rows:
 
     def each(self, function: Callable[..., _T], along: np.ndarray | None = None) -> Iterator[_T]:
         """What a function gives of some rows, and of the numbers along them, piece after piece of all rows."""
+        go_on()
         for start, rows in self.blocks():
             length = len(rows[0])
             pieces = min(cores(), 1 + sum(each.size for each in rows) // _PIECE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,16 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gnpolyak.base.halting import go_on
 from gnpolyak.base.streams.sources import PAGE, SPARE, Source
 
 # The bytes of a block: some tens of milliseconds of reading, beside which what a block costs by itself is nothing.
 BLOCK_BYTES = 64 * 2**20
 # Blocks begin at multiples of so many rows where they can: there an array begins where JAX takes it without a copy.
 _EVEN = 64
-
-
-class HaltedError(Exception):
-    """A pass was ended between two blocks."""
 
 
 @dataclass
@@ -46,7 +43,6 @@ class _Buffers:
 
 
 _BUFFERS: ContextVar[_Buffers | None] = ContextVar("_BUFFERS", default=None)
-_HALT: ContextVar[Callable[[], bool]] = ContextVar("_HALT", default=lambda: False)
 
 
 @contextmanager
@@ -57,16 +53,6 @@ def many_passes() -> Iterator[None]:
         yield
     finally:
         _BUFFERS.reset(token)
-
-
-@contextmanager
-def halted_by(halt: Callable[[], bool]) -> Iterator[None]:
-    """A block of code whose passes raise `HaltedError` after the block during which `halt` came true."""
-    token = _HALT.set(halt)
-    try:
-        yield
-    finally:
-        _HALT.reset(token)
 
 
 def edges(sources: Sequence[Source]) -> list[tuple[int, int]]:
@@ -84,7 +70,7 @@ def blocks(sources: Sequence[Source]) -> Iterator[tuple[int, int, list[np.ndarra
     A block that is used, and as many as there are threads being read: that is all the memory it takes.
     """
     workers = min(source.workers for source in sources)
-    cuts, buffers, halt = deque(edges(sources)), _BUFFERS.get() or _Buffers(), _HALT.get()
+    cuts, buffers = deque(edges(sources)), _BUFFERS.get() or _Buffers()
     sizes = [source.row_bytes * (cuts[0][1] - cuts[0][0]) + SPARE for source in sources]
     ahead: deque[tuple[int, int, list[np.ndarray], Future[list[np.ndarray]]]] = deque()
 
@@ -103,8 +89,8 @@ def blocks(sources: Sequence[Source]) -> Iterator[tuple[int, int, list[np.ndarra
                 ahead.popleft()
                 for each in raw:
                     buffers.give(each)
-                if (cuts or ahead) and halt():
-                    raise HaltedError
+                if cuts or ahead:
+                    go_on()
         finally:
             # What is being read is waited for: a thread must not write into memory that is somebody else's by then.
             pool.shutdown(wait=True, cancel_futures=True)

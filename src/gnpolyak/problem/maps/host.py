@@ -13,6 +13,7 @@ import numpy as np
 
 from gnpolyak.base.arrays import is_traced
 from gnpolyak.base.differences import Range, jacobian
+from gnpolyak.base.halting import go_on
 from gnpolyak.base.trees import Tree
 
 # What a model raises outside its domain, as math.sqrt(-1.0) does: a point to be refused, not the end of a solve.
@@ -124,6 +125,8 @@ class Host:
 
     def _called(self, function: Callable[..., Any], flat: np.ndarray) -> Any:
         assert self.form is not None
+        # A Jacobian by differences is many calls, each of which may be slow.
+        go_on()
         try:
             with np.errstate(all="ignore"):
                 return function(self.form.tree(flat), *self.args)

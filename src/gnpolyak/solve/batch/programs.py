@@ -106,7 +106,6 @@ def certificates(members: Members, x: Tree, tol: float, budget: Array) -> tuple[
 @jax.jit
 def residuals(members: Members, x: Tree) -> Array:
     """b − A(c(x)), flat."""
-
     return members.each(lambda problem, x: oracle_for(problem, x).residuals(x)[1], x)
 
 

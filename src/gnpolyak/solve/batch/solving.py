@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gnpolyak.base.halting import HaltedError, halted_by
 from gnpolyak.base.trees import Tree
-from gnpolyak.oracles.watched import HaltedError
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import NumpyMap
 from gnpolyak.solve.batch.given import Given
@@ -23,6 +23,7 @@ from gnpolyak.solve.batch.whitening import Whitening
 from gnpolyak.solve.evaluation import chosen_runner
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.ways import delivered, ended, solution
+from gnpolyak.steps.status import Status
 
 # Small problems take some ten milliseconds each on the host, and some seconds to compile a batch for.
 _WORTH_COMPILING = 100
@@ -64,7 +65,9 @@ class Batch:
             x, solved = part(piece.x, 0), piece.solved[0]
             run = task.run(piece.given[0], solved, x)
             try:
-                res = ended(run, task.method, task.rule, solution(run, task.method, task.rule, x), task.polish)
+                # The first point is evaluated however long it takes.
+                with halted_by(lambda task=task, run=run: bool(run.rows) and task.stops() is not Status.RUNNING):
+                    res = ended(run, task.method, task.rule, solution(run, task.method, task.rule, x), task.polish)
             except HaltedError:
                 res = run.given_up()
             yield [i], [delivered(res, task.method, piece.like[0])]

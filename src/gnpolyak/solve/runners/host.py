@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gnpolyak.base import trees
+from gnpolyak.base.halting import HaltedError
 from gnpolyak.base.namespace import Portable
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle
-from gnpolyak.oracles.watched import HaltedError, Watched
+from gnpolyak.oracles.watched import Watched
 from gnpolyak.steps.iteration import Info, State, init, step
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import Status

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gnpolyak.base.halting import is_hurried, rounds
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power.measured import Measured, span
 
@@ -20,11 +21,13 @@ def estimate(data: Measured, rng: np.random.Generator) -> tuple[int, np.ndarray]
     most = data.largest_rank()
     basis, residual = data.leading(data.width(2 * _FRESH, 1), rng)[1], data.b
     rank = 1
-    for _ in range(1 + _ROUNDS[data.n]):
+    for _ in rounds(1 + _ROUNDS[data.n]):
         tensor = data.fit(basis, residual, rng)
         rank = min(steepest(core.spectrum(tensor)), most)
         x = basis @ core.factors(tensor, rank, rng)
         residual, direction = data.residual(x)
+        if is_hurried():
+            break
         # What a factor moves along cannot show a direction orthogonal to all of them; the moment of the residual can.
         fresh = data.leading(_FRESH, rng, residual)[1]
         basis = span(x, fresh, direction)[:, : data.width(2 * rank + _FRESH, rank)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.halting import is_hurried, rounds
 from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import Hermitian, SymmetricCP
@@ -146,7 +147,7 @@ def _refined(data: Measured, rank: int, rng: np.random.Generator) -> tuple[np.nd
     basis, residual = data.leading(width, rng)[1], data.b
     best, lowest = (np.empty(0), residual), np.inf
     # With no room beside the factors the space cannot be renewed.
-    for _ in range(1 if width == rank else 1 + _ROUNDS):
+    for _ in rounds(1 if width == rank else 1 + _ROUNDS):
         x = basis @ core.factors(data.fit(basis, residual, rng), rank, rng)
         residual, direction = data.residual(x)
         value = float(np.sum(np.abs(residual)))
@@ -176,7 +177,7 @@ def _scale(image: np.ndarray, b: np.ndarray) -> float:
 
 def _warn_if_weak(data: Measured, residual: np.ndarray, rng: np.random.Generator) -> None:
     # Few data can hide the gap of a start that is good all the same, and a start that explains them is good.
-    if np.median(np.abs(residual)) < _EXPLAINED * np.median(np.abs(data.b)):
+    if is_hurried() or np.median(np.abs(residual)) < _EXPLAINED * np.median(np.abs(data.b)):
         return
     w, act = data.moment()
     largest = float(leading(act, data.d, 1, rng)[0][0])

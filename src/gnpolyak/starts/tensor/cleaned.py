@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gnpolyak.base import halting
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.starts.tensor.seen import Seen
@@ -75,7 +76,7 @@ def estimated(t: Seen) -> Cleaned:
     nothing = _nothing(t)
     kept = found = _settled(t, None, (1,) * len(t.shape))
     for stage in range(2, max(t.shape) + 1):
-        if found.scale <= nothing or stage > max(kept.core.shape) + _PATIENCE:
+        if found.scale <= nothing or stage > max(kept.core.shape) + _PATIENCE or halting.is_hurried():
             break
         found = _settled(t, found, tuple(min(stage, d) for d in t.shape))
         kept = found if found.scale <= nothing or found.worth(kept) else kept
@@ -86,7 +87,7 @@ def trimmed(t: Seen, given: Cleaned) -> Cleaned:
     """The tensor with the ranks, along each axis, that are worth their variables."""
     found = given
     for k in range(len(t.shape)):
-        while found.core.shape[k] > 1:
+        while found.core.shape[k] > 1 and not halting.is_hurried():
             ranks = tuple(r - (axis == k) for axis, r in enumerate(found.core.shape))
             fewer = _settled(t, found, ranks)
             if fewer.scale > _nothing(t) and found.worth(fewer):
@@ -102,7 +103,7 @@ def _nothing(t: Seen) -> float:
 def _settled(t: Seen, start: Cleaned | None, ranks: tuple[int, ...]) -> Cleaned:
     """The projection to these ranks, when the residuals do not fall any more or are nothing."""
     found, scale, level = start, np.inf, 0.0
-    for _ in range(_FOR_RANKS // _ON_THE_WAY):
+    for _ in halting.rounds(_FOR_RANKS // _ON_THE_WAY):
         found = _projected(t, found, ranks, _ON_THE_WAY, level)
         stalled = found.level <= found.scale and found.scale > _STALLED * scale
         if found.scale <= _nothing(t) or stalled:
@@ -116,7 +117,7 @@ def _projected(t: Seen, start: Cleaned | None, ranks: tuple[int, ...], rounds: i
     low = np.zeros(t.shape) if start is None else times(start.core, start.factors)
     found, first, scale = start, 0.0, np.inf
     # The fewer entries were seen, the less a projection brings in.
-    for _ in range(rounds * t.passes):
+    for _ in halting.rounds(rounds * t.passes):
         r = t.left(low)
         # The upper one of two medians: it is half the work of their mean.
         middle = r.size // 2

@@ -24,12 +24,12 @@ class Cautious(gnp.Known):
 class NormalEquations(gnp.LinearSolver):
     """(MᵀM + λI)⁻¹g."""
 
-    def solve_many(self, problem, x, subgradients, damping):
-        gram = problem.map.matrix.T @ problem.map.matrix + damping * jnp.eye(len(x))
+    def solve_many(self, oracle, x, subgradients, damping):
+        gram = oracle.map.matrix.T @ oracle.map.matrix + damping * jnp.eye(len(x))
         return jnp.linalg.solve(gram, subgradients.T).T
 
-    def solve(self, problem, point, damping):
-        return self.solve_many(problem, point.x, point.subgradient[None], damping)[0], 0
+    def solve(self, oracle, point, damping):
+        return self.solve_many(oracle, point.x, point.subgradient[None], damping)[0], 0
 
 
 @gnp.tables.starts.register(Linear, gnp.Identity)

@@ -72,7 +72,7 @@ def test_ctrl_c_inside_of_a_solve_raises_where_half_of_it_is_worth_nothing(name,
 
 
 def test_ctrl_c_in_a_run_tells_the_best_so_far(monkeypatch):
-    from gnpolyak.solve.loop import Run
+    from gnpolyak.solve.driver import Run
 
     observe = Run._observe
 

@@ -33,7 +33,8 @@ class Group:
 
     def __enter__(self):
         address = f"127.0.0.1:{free_port()}"
-        self._files = [tempfile.TemporaryFile("w+") for _ in range(2 * self._count)]  # noqa: SIM115
+        # To be written at their ends: a process shares its place in them with whoever reads them meanwhile.
+        self._files = [tempfile.TemporaryFile("a+") for _ in range(2 * self._count)]  # noqa: SIM115
         for index in range(self._count):
             words = [sys.executable, "-u", self._program, *self._args, address, self._count, index]
             out, err = self._files[2 * index : 2 * index + 2]

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 import gnpolyak as gnp
-from gnpolyak.solve import loop
+from gnpolyak.solve import driver
 
 
 def say(**words):
@@ -35,8 +35,8 @@ def watched(problem, case, **settings):
     """The result, and each iterate."""
     points = []
     # One step at a time, for every iterate to be seen.
-    loop._next_length = lambda *_: 1
-    loop._FIRST_CHUNK = 1
+    driver._next_length = lambda *_: 1
+    driver._FIRST_CHUNK = 1
     res = gnp.minimize(problem, case.x0, callback=lambda res: points.append(flat(res.state.point.x)), **settings)
     return res, np.array([*points, flat(res.state.point.x)])
 
@@ -83,6 +83,7 @@ def agree(file):
     for case in (sensing(), completion()):
         compare(case, gnp.shard_from_local(own_part(case.problem)), method="gnp", target=case.target)
     differ(file)
+    several()
     one_stops()
     solve(**ENDLESS | {"max_seconds": 0.2})
     solve(callback=slowly, **ENDLESS)
@@ -129,6 +130,20 @@ def differ(file):
     ):
         try:
             solve(**ENDLESS | settings)
+        except gnp.InputError as error:
+            say(error=str(error))
+
+
+def several():
+    """Several starts, and a batch, of a problem that both have the parts of."""
+    case = sensing()
+    problem = gnp.shard_from_local(own_part(case.problem))
+    for call in (
+        lambda: gnp.minimize(problem, case.x0, starts=3),
+        lambda: gnp.minimize_batch(problem, np.stack([case.x0, case.x0])),
+    ):
+        try:
+            call()
         except gnp.InputError as error:
             say(error=str(error))
 

@@ -41,7 +41,13 @@ def test_a_checkpoint_that_the_first_refuses_is_refused_by_all(lines):
     assert "nowhere" in lines[1][4]["error"]
 
 
-@pytest.mark.parametrize(("place", "status"), [(5, "STOPPED_BY_CALLBACK"), (6, "TIME_LIMIT"), (7, "INTERRUPTED")])
+def test_several_starts_of_a_problem_in_parts_are_refused_in_one_line(lines):
+    assert lines[0][5:7] == lines[1][5:7]
+    for line, given in zip(lines[0][5:7], ("starts=3", "a batch"), strict=True):
+        assert f"Given: {given} of a problem that 2 processes have the parts of." in line["error"]
+
+
+@pytest.mark.parametrize(("place", "status"), [(7, "STOPPED_BY_CALLBACK"), (8, "TIME_LIMIT"), (9, "INTERRUPTED")])
 def test_what_ends_one_ends_both_with_the_same_point(lines, place, status):
     """A callback of the second that wants an end, the clock, and Ctrl-C on the second."""
     assert lines[0][place]["end"] == status

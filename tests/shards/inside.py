@@ -21,7 +21,7 @@ from jax.sharding import PartitionSpec as P
 
 import gnpolyak as gnp
 from gnpolyak.problem.sharding import joined
-from gnpolyak.solve import chunks
+from gnpolyak.solve.runners import compiled
 from gnpolyak.steps.named import as_method
 
 RNG = np.random.default_rng(0)
@@ -158,9 +158,9 @@ def collectives() -> dict[str, Any]:
                 problem = gnp.shard(case.problem)
                 x = joined(problem, jax.tree.map(jax.numpy.asarray, case.x0))
                 own, rule = as_method(method, None), gnp.Known(0.0)
-                stage = own.stages(problem, rule, x)[0]
-                state = chunks._start(problem, *stage, x, (0, 100))
-                text = chunks._chunk.lower(problem, *stage, state, 5).compile().as_text()
+                stage = own.stages(problem, rule, False)[0]
+                state = compiled._start(problem, *stage, x, (0, 100))
+                text = compiled._chunk.lower(problem, *stage, state, 5).compile().as_text()
             found[f"{name} {method}"] = re.findall(r"= [^=]*? (all-[a-z]+|collective-[a-z]+|reduce-scatter)\(", text)
     return found
 

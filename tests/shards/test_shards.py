@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import gnpolyak as gnp
 from gnpolyak.base.measurements import Layout
-from gnpolyak.base.measurements import laid_out as on
-from gnpolyak.steps.weights import median
+from gnpolyak.oracles import Reductions
 
 SCRIPT = Path(__file__).parent / "inside.py"
 SOLVES = ["known", "from_the_data", "completion", "image", "noise", "as_they_lie", "own_model"]
 SLOW = ["bilinear", "uneven_rows", "sparse_and_weighed", "large"]
 
 
-def run(*args: str) -> dict[str, dict[str, Any]]:
-    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
+def run(*args: str, script: Path = SCRIPT, devices: int = 4) -> dict[str, dict[str, Any]]:
+    flags = os.environ.get("XLA_FLAGS", "") + f" --xla_force_host_platform_device_count={devices}"
     environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), *args], capture_output=True, text=True, timeout=900, env=environment, check=False
+        [sys.executable, str(script), *args], capture_output=True, text=True, timeout=900, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -91,7 +91,8 @@ def one_device(lengths: tuple[int, ...], room: int) -> Layout:
 
 def test_medians_leave_out_places_without_a_measurement() -> None:
     sizes = np.array([3.0, 1.0, 0.5, 7.0, 2.0, 0.0, 0.0])
-    with on(one_device((5,), 7)), jax.enable_x64():
+    median = Reductions(jnp, one_device((5,), 7)).median
+    with jax.enable_x64():
         assert float(jax.jit(median)(sizes)) == 2.0
         assert float(jax.jit(median)(sizes, sizes > 1)) == 3.0
         assert float(jax.jit(median)(sizes, sizes > 9)) == 0.0
@@ -102,7 +103,8 @@ def test_medians_are_those_of_a_sort(dtype: type) -> None:
     rng = np.random.default_rng(0)
     sizes = np.abs(rng.standard_normal(1001)) * 10.0 ** rng.integers(-30, 30, 1001)
     sizes = np.where(rng.random(1001) < 0.01, np.inf, sizes).astype(dtype)
-    with on(one_device((1001,), 1001)), jax.enable_x64(dtype is np.float64):
+    median = Reductions(jnp, one_device((1001,), 1001)).median
+    with jax.enable_x64(dtype is np.float64):
         assert float(jax.jit(median)(sizes)) == float(np.sort(sizes)[500])
 
 

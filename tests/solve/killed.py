@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 import gnpolyak as gnp
-from gnpolyak.solve import loop
+from gnpolyak.solve import driver
 
 
 def curve():
@@ -73,8 +73,8 @@ def _child(case, path, delay):
     if delay != "0":
         killer = threading.Timer(float(delay.removeprefix("start")), os.kill, (os.getpid(), signal.SIGKILL))
         # More chunks, and time between them: moments to be killed at.
-        loop._next_length = lambda *_: 1
-        loop.Run._observe = _slowly(loop.Run._observe, killer, 0 if delay.startswith("start") else 2)
+        driver._next_length = lambda *_: 1
+        driver.Run._observe = _slowly(driver.Run._observe, killer, 0 if delay.startswith("start") else 2)
     print(bits(solve(case, path)), flush=True)
     os._exit(0)
 

@@ -62,7 +62,7 @@ def test_the_short_way_to_a_result_is_that_of_every_member(monkeypatch, five):
     monkeypatch.setattr(together.Together, "_outliers_of_the_plain", lambda self, certificates, r: [None] * self.count)
     for res, other in zip(short, gnp.minimize_batch(problems, x0s), strict=True):
         for each in fields(res):
-            if each.name not in {"seconds", "history", "certificate", "state", "past", "uncertainty"}:
+            if each.name not in {"seconds", "timings", "history", "certificate", "state", "past", "uncertainty"}:
                 np.testing.assert_array_equal(getattr(res, each.name), getattr(other, each.name), each.name)
         for each in fields(res.history):
             if each.name != "seconds":

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import warnings
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +22,11 @@ def decay(seed=3, offset=0.5):
     b = 2.5 * np.exp(-1.3 * t) + offset + 0.01 * np.random.default_rng(seed).standard_normal(60)
     b[::8] += 3.0
     return gnp.composite(lambda p, t: p[0] * jnp.exp(-p[1] * t) + p[2], gnp.L1(b), args=(t,))
+
+
+def unclocked(res):
+    """All of a result but what the caller waited for it, which includes the time of reading a file."""
+    return replace(res, seconds=0.0)
 
 
 def stopping_after(chunks):
@@ -59,7 +65,8 @@ def test_a_solve_that_has_ended_is_read_and_not_made_again(tmp_path):
     first = gnp.minimize(counted, **options, checkpoint=tmp_path / "run.ckpt")
     made, written = len(calls), (tmp_path / "run.ckpt").read_bytes()
     again = gnp.minimize(counted, **options, checkpoint=tmp_path / "run.ckpt")
-    assert again == first  # the clock too
+    assert unclocked(again) == unclocked(first)
+    assert again.seconds > first.history.seconds[-1]  # the clock goes on
     assert again.success
     assert len(calls) - made < made / 4
     assert (tmp_path / "run.ckpt").read_bytes() == written
@@ -75,7 +82,7 @@ def test_in_pieces_it_is_one_solve(tmp_path):
             break
     assert pieces > 3
     assert bits(res) == bits(whole)
-    assert res.seconds == res.history.seconds[-1]
+    assert res.seconds >= res.history.seconds[-1]
     assert (np.diff(res.history.seconds) >= 0).all()
 
 
@@ -144,7 +151,8 @@ def test_another_model_on_the_same_data_is_another_problem(tmp_path, made):
     t = np.linspace(0, 4, 60)
     b, path = 2.5 * np.exp(-1.3 * t), tmp_path / "run.ckpt"
     first = gnp.minimize(made(b, t, 1.0), START, checkpoint=path)
-    assert gnp.minimize(made(b, t, 1.0), START, checkpoint=path) == first  # a fresh function that computes the same
+    # A fresh function that computes the same.
+    assert unclocked(gnp.minimize(made(b, t, 1.0), START, checkpoint=path)) == unclocked(first)
     with pytest.raises(gnp.InputError, match="the problem"):
         gnp.minimize(made(b, t, 1.5), START, checkpoint=path)
 
@@ -209,7 +217,7 @@ def test_from_another_thread_too(tmp_path):
     thread = threading.Thread(target=lambda: found.append(gnp.minimize(decay(), START, checkpoint=path)))
     thread.start()
     thread.join()
-    assert found[0] == gnp.minimize(decay(), START, checkpoint=path)
+    assert unclocked(found[0]) == unclocked(gnp.minimize(decay(), START, checkpoint=path))
 
 
 def test_a_file_whose_states_lack_a_field_is_refused(whole, tmp_path):
@@ -231,7 +239,7 @@ def test_a_larger_limit_goes_on_and_a_smaller_one_is_refused(tmp_path):
     path, whole = tmp_path / "run.ckpt", gnp.minimize(decay(), START)
     short = gnp.minimize(decay(), START, checkpoint=path, max_calls=9)
     assert short.status is gnp.Status.CALL_LIMIT
-    assert gnp.minimize(decay(), START, checkpoint=path, max_calls=9) == short
+    assert unclocked(gnp.minimize(decay(), START, checkpoint=path, max_calls=9)) == unclocked(short)
     assert bits(gnp.minimize(decay(), START, checkpoint=path)) == bits(whole)
     with pytest.raises(gnp.InputError, match="max_calls=5 "):
         gnp.minimize(decay(), START, checkpoint=path, max_calls=5)
@@ -244,7 +252,8 @@ def test_the_time_limit_counts_all_pieces(tmp_path):
     first = gnp.minimize(problem, **kept, max_seconds=0.02)
     assert first.status is gnp.Status.TIME_LIMIT
     second = gnp.minimize(problem, **kept, max_seconds=0.02)
-    assert (second.calls, second.seconds) == (first.calls, first.seconds)
+    assert second.calls == first.calls
+    assert second.seconds > first.history.seconds[-1]
     assert bits(gnp.minimize(problem, **kept)) == bits(gnp.minimize(problem, **options))
 
 

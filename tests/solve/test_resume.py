@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
-from gnpolyak.solve import loop
-from gnpolyak.solve.chunks import LONGEST_STEP
+from gnpolyak.solve import driver
+from gnpolyak.solve.runners import LONGEST_STEP
 from solve.killed import bits, curve
 
 SENSING = gnp.instances.tensor_sensing(d=20, r=2, kappa=10.0, p_fail=0.2)
@@ -58,7 +58,7 @@ def test_a_limit_that_cut_an_inner_solve_short_is_taken_back():
 
 @pytest.mark.parametrize("name", ["compiled", "on the host"])
 def test_the_course_does_not_depend_on_how_chunks_were_cut(whole, name, monkeypatch):
-    monkeypatch.setattr(loop, "_next_length", lambda *_: 3)
+    monkeypatch.setattr(driver, "_next_length", lambda *_: 3)
     problem, options = CASES[name]
     assert bits(gnp.minimize(problem, **options)) == bits(whole[name])
 

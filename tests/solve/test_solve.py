@@ -36,7 +36,7 @@ def test_success_returns_the_best_point_and_a_full_history(case):
     assert np.array_equal(res.history.best, np.minimum.accumulate(res.history.value))
     assert np.array_equal(res.history.gap(0.5), res.history.value - 0.5)
     assert np.all(np.diff(res.history.seconds) > 0)
-    assert res.history.seconds[-1] == pytest.approx(res.seconds)
+    assert res.history.seconds[-1] <= res.seconds
     assert "Target reached" in res.message
     assert "Target reached" in repr(res)
 

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import gnpolyak as gnp
 from gnpolyak.base.arrays import precise
-from gnpolyak.steps.weighted import jacobian
+from gnpolyak.oracles import host_oracle, oracle_for
 
 M, N = 60, 3
 

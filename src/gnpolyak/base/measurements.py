@@ -2,14 +2,11 @@
 
 Such a vector is spread over the devices of a mesh in pieces of one length. Where the measurements do not fill them,
 each piece ends with places that stand for none. Sums over measurements need not know: what is there is zero. Counts and
-medians do, and ask here. Which places count is known while a program is traced, as JAX knows its axes then.
+medians do: `gnpolyak.oracles.reductions` leaves those places out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,12 +14,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from gnpolyak.base.sniffing import namespace
+from gnpolyak.base.namespace import Array
 
 
 @dataclass(frozen=True)
@@ -78,6 +75,11 @@ class Layout:
         each = jax.shard_map(here, mesh=self.mesh, in_specs=P(), out_specs=P(self.axes), check_vma=False)
         return each(jnp.asarray(chosen))
 
+    def of_each(self, vectors: np.ndarray) -> np.ndarray:
+        """The measurements' numbers of several vectors on the host, one in each row, in their order."""
+        inside = np.arange(self.room) < np.asarray(self.lengths)[:, None]
+        return vectors[:, inside.ravel()]
+
     def gathered(self, vector: Any, step: int = 1) -> np.ndarray:
         """The measurements' numbers on the host, of all processes, in their order; with a step, some of each device."""
         some = fetched(_stepped(vector, len(self.lengths), step))
@@ -88,43 +90,6 @@ class Layout:
 @partial(jax.jit, static_argnums=(1, 2))
 def _stepped(vector: Array, pieces: int, step: int) -> Array:
     return vector.reshape(pieces, -1, *vector.shape[1:])[:, ::step]
-
-
-_current: ContextVar[Layout | None] = ContextVar("layout", default=None)
-
-
-@contextmanager
-def laid_out(layout: Layout | None) -> Iterator[None]:
-    """A block that traces a program on measurements that lie so."""
-    before = _current.set(layout)
-    try:
-        yield
-    finally:
-        _current.reset(before)
-
-
-def current() -> Layout | None:
-    """How the measurements lie that are computed on; None for all of them in one piece."""
-    return _current.get()
-
-
-def number(vector: Any) -> int:
-    """How many measurements a vector is of."""
-    layout = current()
-    return int(vector.size) if layout is None else layout.total
-
-
-def counted(vector: Any) -> Any:
-    """Which of a vector's places stand for a measurement: True for all."""
-    layout = current()
-    return True if layout is None else layout.counted()
-
-
-def totals(*vectors: Any) -> tuple[Any, ...]:
-    """The sums of vectors over all measurements; on several devices they are agreed on at once."""
-    if current() is None:
-        return tuple(namespace(each).sum(each) for each in vectors)
-    return tuple(jnp.sum(jnp.stack(vectors), axis=1))
 
 
 def gathered(layout: Layout | None, vector: Any) -> np.ndarray:

@@ -86,7 +86,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Overhead(Timed):
-    """A problem too small to matter: time to compile, and what a second `minimize` costs beside its loop."""
+    """A problem too small to matter: what the first `minimize` takes, a second one, and that beside its steps."""
 
     size: Size
 

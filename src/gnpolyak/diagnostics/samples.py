@@ -19,6 +19,7 @@ from gnpolyak.base.numbers import is_real, require_real, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.diagnostics import inputs
 from gnpolyak.diagnostics.lanczos import lanczos
+from gnpolyak.oracles import oracle_for
 from gnpolyak.problem.composite import Composite
 from gnpolyak.steps.linear import Automatic
 from gnpolyak.steps.metrics import GaussNewton
@@ -168,7 +169,7 @@ def _measured_gram(problem: Composite, x: Tree, u: Array) -> Array:
 
 def _gauss_newton(problem: Composite, x: Tree, g: Tree) -> Tree:
     """(JᵀJ)†g."""
-    solved = Automatic().solve_many(problem, x, jax.tree.map(lambda leaf: leaf[None], g), 0.0)
+    solved = Automatic().solve_many(oracle_for(problem, x), x, jax.tree.map(lambda leaf: leaf[None], g), 0.0)
     return jax.tree.map(lambda leaf: leaf[0], solved)
 
 
@@ -176,7 +177,7 @@ def _gauss_newton(problem: Composite, x: Tree, g: Tree) -> Tree:
 def _gauss_newton_images(problem: Composite, x: Tree, weights: Array) -> Tree:
     """J†Aᵀξ for each row ξ."""
     _, pullback = problem.sensing.measure(problem.map, x)
-    return Automatic().solve_many(problem, x, lax.map(pullback, weights), 0.0)
+    return Automatic().solve_many(oracle_for(problem, x), x, lax.map(pullback, weights), 0.0)
 
 
 @jax.jit
@@ -188,7 +189,7 @@ def _observed(problem: Composite, solution: Tree, target: Array, points: Tree) -
         point = problem.evaluate(x)
         measured, _ = problem.sensing.measure(problem.map, x)
         gap = point.value - target
-        decrement = GaussNewton(Automatic()).direction(problem, point, gap).decrement
+        decrement = GaussNewton(Automatic()).direction(oracle_for(problem, x), point, gap).decrement
         return _Observation(
             gap=gap,
             distance=problem.map.distance(x, solution),

@@ -12,9 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, ClassVar
 
-from jax import Array
-
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.reductions import Reductions
 from gnpolyak.problem.box import Box
@@ -127,6 +126,10 @@ class Oracle(abc.ABC):
     @abc.abstractmethod
     def jacobian(self, x: Tree) -> Array:
         """J = ∇c(x) as a matrix, for maps whose image is formed."""
+
+    @abc.abstractmethod
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        """The products z ↦ Jz and v ↦ Jᵀv of the map alone, for maps whose image is formed."""
 
     @abc.abstractmethod
     def image_subgradient(self, point: Point) -> Array | None:

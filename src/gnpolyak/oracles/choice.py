@@ -36,7 +36,7 @@ def host_oracle(problem: Composite, x: Tree) -> Oracle:
     if problem.streamed:
         return StreamedOracle(problem, x)
     forms = forms_jacobian(problem, x)
-    if problem.runs_on_numpy:
+    if problem.runs_on_numpy and not problem.only_by_jax(x):
         return PartsOracle(problem.using(np), np, x, forms)
     return (PlainModelOracle if forms and _is_plain(problem) else ModelOracle)(problem, x, forms)
 

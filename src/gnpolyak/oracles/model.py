@@ -7,9 +7,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.parts import PartsOracle
@@ -37,13 +37,14 @@ class ModelOracle(Oracle):
         self.forms = forms  # type: ignore[misc]
         self._jax, self._x = problem, x
         self._programs: dict[Any, Callable[..., Any]] = {}
+        self._kernel = problem.kernel(x)
 
     def _run(self, function: Callable[..., Any], *args: Any) -> Any:
         # The shapes are those of x throughout, so that the function alone tells the programs apart.
         found = self._programs.get(function)
         if found is None:
             with self.compiling():
-                found = self._programs[function] = program(function, self._jax, *args)
+                found = self._programs[function] = program(function, self._jax, *args, by=self._kernel)
         return jax.tree.map(np.asarray, found(self._jax, *args))
 
     def evaluate(self, x: Tree) -> Point:
@@ -85,6 +86,9 @@ class ModelOracle(Oracle):
     @property
     def _dtype(self) -> Any:
         return np.finfo(jax.tree.leaves(self._x)[0].dtype).dtype
+
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        return lambda z: self._run(_image_push, x, z), lambda v: self._run(_image_pull, x, v)
 
     def image_subgradient(self, point: Point) -> Array | None:
         if point.v is None or not self.sensing.on_images:
@@ -173,6 +177,14 @@ def _metric(problem: Composite, x: Tree, g: Tree, damping: Array) -> Tree:
 
 def _metrics(problem: Composite, x: Tree, many: Tree, damping: Array) -> Tree:
     return _parts(problem, x).metrics(x, damping)(many)
+
+
+def _image_push(problem: Composite, x: Tree, z: Tree) -> Array:
+    return problem.map.linearize(x)[0](z)
+
+
+def _image_pull(problem: Composite, x: Tree, v: Array) -> Tree:
+    return problem.map.linearize(x)[1](v)
 
 
 def _image_subgradient(problem: Composite, x: Tree, v: Array) -> Array:

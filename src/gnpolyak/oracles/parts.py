@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.composite import Composite, Point
@@ -77,6 +77,9 @@ class PartsOracle(Oracle):
             return jax.jacfwd(lambda u: self.ravel(self.map(unravel(u)))[0])(flat)
         push, _ = self.map.linearize(x)
         return np.stack([self.ravel(push(unravel(unit)))[0] for unit in np.eye(flat.size, dtype=flat.dtype)], axis=1)
+
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        return self.map.linearize(x)
 
     def image_subgradient(self, point: Point) -> Array | None:
         return self.problem.image_subgradient(point)

@@ -20,9 +20,12 @@ _kept: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def program(function: Callable[..., Any], *args: Any) -> Callable[..., Any]:
-    """The function compiled for arguments like these; compiled anew only where their structure or shapes are new."""
-    key = function, structure_of(*args)
+def program(function: Callable[..., Any], *args: Any, by: Any = None) -> Callable[..., Any]:
+    """The function compiled for arguments like these; compiled anew only where their structure or shapes are new.
+
+    `by` is what else the program depends on: a fused oracle that may have been registered since.
+    """
+    key = function, by, structure_of(*args)
     with _lock:
         found = _kept.get(key)
     # Two threads may compile the same, which costs no more than time.

@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.streams.rows import filled
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
@@ -134,6 +134,9 @@ class StreamedOracle(Oracle):
 
     def curvature(self, x: Tree, s: Tree) -> Array:
         return self._inner.curvature(x, s)
+
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        return self._inner.slopes(x)
 
     def image_subgradient(self, point: Point) -> Array | None:
         return None

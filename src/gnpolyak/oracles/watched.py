@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jax import Array
-
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.streams.reading import HaltedError
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
@@ -51,12 +50,12 @@ class Watched(Oracle):
         return found
 
     @property
-    def data(self) -> Array:  # type: ignore[override]
+    def data(self) -> Array:
         """The data b, flat."""
         return self.inner.data
 
     @property
-    def scale(self) -> Any:  # type: ignore[override]
+    def scale(self) -> Any:
         """The size of the numbers whose differences make up h."""
         return self.inner.scale
 
@@ -84,13 +83,18 @@ class Watched(Oracle):
         return self._timed("jacobian", self.inner.jacobian, x)
 
     def gram(self, x: Tree) -> Callable[[Tree], Tree]:
-        return self.inner.gram(x)
+        gram = self.inner.gram(x)
+        return lambda z: self._timed("gram", gram, z)
 
     def metric(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
         return self.inner.metric(x, damping)
 
     def metrics(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
         return self.inner.metrics(x, damping)
+
+    def slopes(self, x: Tree) -> tuple[Callable[[Tree], Array], Callable[[Array], Tree]]:
+        push, pull = self.inner.slopes(x)
+        return lambda z: self._timed("slope", push, z), lambda v: self._timed("slope", pull, v)
 
     def image_subgradient(self, point: Point) -> Array | None:
         return self.inner.image_subgradient(point)

@@ -16,6 +16,7 @@ from jax import Array
 
 import gnpolyak as gnp
 from gnpolyak.base.modules import field
+from gnpolyak.oracles import Oracle
 
 # Tighter than LSMR's usual 1e-6: a step is refused whose true residual is above 5e-7.
 _RTOL, _LARGEST_RESIDUAL = 1e-10, 5e-7
@@ -33,12 +34,12 @@ class WarmStartedGNP(gnp.Method):
     name: ClassVar[str] = "gnp-authors"
     fraction: float | None = field(default=None, kw_only=True)
 
-    def init(self, problem: gnp.Composite, start: gnp.Point, seen: Any) -> Array:
+    def init(self, oracle: Oracle, start: gnp.Point, seen: Any) -> Array:
         return jnp.zeros_like(start.x)
 
-    def propose(self, problem: gnp.Composite, point: gnp.Point, memory: Array, outlook: gnp.Outlook) -> gnp.Proposal:
+    def propose(self, oracle: Oracle, point: gnp.Point, memory: Array, outlook: gnp.Outlook) -> gnp.Proposal:
         x, g = point.x, point.subgradient
-        gram = problem.map.gram(x)
+        gram = oracle.gram(x)
         operator = lx.FunctionLinearOperator(gram, jax.eval_shape(lambda: x))
         solver = lx.LSMR(rtol=_RTOL, atol=0.0, max_steps=x.size, conlim=float("inf"))
         found = lx.linear_solve(operator, g, solver, options={"y0": memory}, throw=False)

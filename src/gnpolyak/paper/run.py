@@ -1,10 +1,10 @@
-"""run(curve) → rows: one solve, timed without compilation, by the library's only loop."""
+"""run(curve) → rows: one solve by the library's only driver, timed after another has warmed up what it needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,10 +20,12 @@ _WARM_UP = 3
 class LevelMethod(gnp.Auto):
     """The opening of the default method, followed to its end: the curve of the level rule."""
 
-    def stages(self, problem: gnp.Composite, target: gnp.Target, x: Any) -> Any:
+    over_xp: ClassVar[bool] = True
+
+    def stages(self, problem: gnp.Composite, target: gnp.Target, forms: bool) -> Any:
         return ((self, target),)
 
-    def fallback(self, problem: gnp.Composite, target: gnp.Target, x: Any, status: gnp.Status) -> Any:
+    def fallback(self, problem: gnp.Composite, target: gnp.Target, forms: bool, status: gnp.Status) -> Any:
         return ()
 
 
@@ -46,10 +48,10 @@ def run(curve: Curve, jobs: int = 1, watch: Callable[[gnp.Result], Any] | None =
     jobs : int
         How many such runs share the machine; recorded, as their times then depend on each other.
     watch : callable, optional
-        Called with the result so far, between compiled chunks; the clock stands still meanwhile.
+        Called with the result so far, some ten times a second; what it takes is part of the time.
     """
     case = _instance(curve.setting, curve.seed)
-    # Not timed: it compiles the loop and brings the data into the caches.
+    # Not timed: it compiles what is compiled, and brings the data into the caches.
     _solve(replace(curve, max_calls=_WARM_UP), case, None)
     res = _solve(curve, case, watch)
     gap, best = res.history.gap(case.target), res.history.best - case.target

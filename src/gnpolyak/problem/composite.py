@@ -8,11 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import failures
 from gnpolyak.base.errors import InputError, shown
-from gnpolyak.base.namespace import Portable
+from gnpolyak.base.namespace import Array, Portable
 from gnpolyak.base.shapes import checked_once, shapes_of
 from gnpolyak.base.streams.rows import is_streamed, outlined
 from gnpolyak.base.trees import Tree
@@ -120,11 +119,22 @@ class Composite(Portable):
 
     def kernel(self, x: Tree) -> Kernel | None:
         """The fused oracle that serves this problem at x, if there is one."""
-        kinds = type(self.map), type(self.sensing), type(self.penalty)
-        kernel = KERNELS.get((Map, kinds[1], Penalty)) or KERNELS.get(kinds)
+        kernel = self._registered
         if kernel is None or (self.map.xp is np and not kernel.runs_on_numpy):
             return None
         return kernel if kernel.serves(self.map, self.sensing, self.penalty, x) else None
+
+    def only_by_jax(self, x: Tree) -> bool:
+        """Whether a fused oracle serves this problem at x that takes JAX's arrays alone, as a user's may."""
+        kernel = self._registered
+        if kernel is None or kernel.runs_on_numpy:
+            return False
+        return kernel.serves(self.map, self.sensing, self.penalty, x)
+
+    @property
+    def _registered(self) -> Kernel | None:
+        kinds = type(self.map), type(self.sensing), type(self.penalty)
+        return KERNELS.get((Map, kinds[1], Penalty)) or KERNELS.get(kinds)
 
     def image_subgradient(self, point: Point) -> Array | None:
         """Aᵀv as an array like the image, for the v of the point; None where no image is formed, or v is not known."""

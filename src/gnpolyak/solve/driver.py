@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base.hosts import ALONE, Peers
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.sharding import joined
@@ -93,6 +93,7 @@ class Run:
     peers: Peers = ALONE
     """The processes that solve it together: all of them take the same steps, by the clock of the first."""
     _best: Result | None = None
+    _settled: float = 0.0
 
     @property
     def problem(self) -> Composite:
@@ -101,8 +102,15 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """What the caller has waited so far; of several processes, the first."""
-        return self.peers.of_first(self.clock.seconds)
+        """What the caller has waited so far; of several processes the first, when they settled on it last."""
+        return self.clock.seconds if self.peers.count == 1 else self._settled
+
+    def _settle(self) -> None:
+        """Settle on the time: a call of all processes, at the same places of the solve.
+
+        Whoever only reads it, such as a callback that another process does not come to, must not wait for the others.
+        """
+        self._settled = self.peers.of_first(self.clock.seconds)
 
     def halted_by(self) -> Status:
         """Why an evaluation was not begun."""
@@ -188,6 +196,7 @@ class Run:
     def _begin(self, method: Method, target: Target, x: Tree, first_gap: Array | None) -> State:
         with self.clock.on("steps"):
             state = self.evaluation.runner.begin(method, target, x, self._made)
+        self._settle()
         self.calls += 1
         value = float(state.point.value)
         self.rows.append(np.array([[value], [value], [0.0], [0.0], [self.seconds]]))
@@ -223,6 +232,7 @@ class Run:
         self.rows.append(self.course.rows[:, self.calls : calls])
         self.calls = calls
         self.clock.after(seconds)
+        self._settle()
 
     def proof(self, certify: Callable[[], Certificate]) -> Certificate:
         """A certificate, from the record where it is there; its products and seconds are those of the solve."""
@@ -234,6 +244,7 @@ class Run:
         with self.clock.on("certificate"):
             found = certify()
         found = replace(found, seconds=self.peers.of_first(found.seconds))
+        self._settle()
         self.note(found.products)
         self.course.made.append(Proof(found, budget, self.calls, self.seconds))
         self.course.keep(self.rows)
@@ -248,6 +259,7 @@ class Run:
         began, left = self.seconds, self.limits.seconds - self.seconds
         state, columns = self.evaluation.runner.advance(method, target, state, length, min(_CHUNK_SECONDS, left))
         taken = columns.shape[1]
+        self._settle()
         if taken:  # None are made where the first direction cannot be followed.
             marks = began + (self.seconds - began) * np.arange(1, taken + 1) / taken
             self.rows.append(np.array([*columns, marks]))
@@ -304,6 +316,7 @@ class Run:
 
     def so_far(self, res: Result) -> Result:
         """The result with all that was done for it."""
+        self._settle()
         return replace(res, calls=self.calls, seconds=self.seconds, history=self.history(), timings=self.timings())
 
     def timings(self) -> dict[str, float]:

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.measurements import Layout, gathered
-from gnpolyak.base.namespace import while_loop
+from gnpolyak.base.namespace import Array, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle, Reductions
 from gnpolyak.problem.box import Box
@@ -84,12 +83,16 @@ def told(of: Data, layout: Layout | None = None, **figures: object) -> Dual:
     return Dual(r=r, zero=zero, unit=float(of.unit), adds_up=bool(of.adds_up), **figures)  # type: ignore[arg-type]
 
 
-def stacked(found: tuple[Any, ...]) -> Dual:
-    """Those of several points, each figure with an axis in front: what `search` has found for all of them at once."""
+def stacked(found: tuple[Any, ...], counted: Callable[[Any], Any]) -> Dual:
+    """Those of several points, each figure with an axis in front: what `search` has found for all of them at once.
+
+    `counted` leaves out of vectors of data the places that hold none.
+    """
     of, v, steps, slope, left, products = found
     figures: dict[str, Any] = {"steps": steps, "slope": slope, "left": left, "products": products}
     edge, sees = np.zeros(len(v)), np.ones(len(v), bool)
-    return Dual(v, of.r, of.zero, of.unit, of.adds_up, edge=edge, sees=sees, **figures)  # type: ignore[arg-type]
+    v, r, zero = (counted(each) for each in (v, of.r, of.zero))
+    return Dual(v, r, zero, of.unit, of.adds_up, edge=edge, sees=sees, **figures)  # type: ignore[arg-type]
 
 
 def split(reduce: Reductions, r: Array, value: Array, b: Array, tilt: Array | None, tol: Array | float) -> Data:

@@ -14,6 +14,7 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import checked_rank
 from gnpolyak.solve.batch.front import minimize_batch
+from gnpolyak.solve.batch.given import require_here
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.resuming import Asked
 from gnpolyak.solve.starting import goes_by_factors, start
@@ -27,6 +28,7 @@ def best_of(
     problem: Composite, asked: Asked, count: int, callback: Callable[[Result], Any] | None, **most: Any
 ) -> Result:
     """The best result of a batch of starts: x0, or the start from the data, and others around it, always the same."""
+    require_here(problem, f"starts={count}")
     x0, rank, method = asked.x0, checked_rank(asked.rank), as_method(asked.method, asked.cuts)
     if x0 is None and goes_by_factors(problem):
         raise InputError(

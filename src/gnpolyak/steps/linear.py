@@ -10,15 +10,13 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
-from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient
+from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient, lsmr
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Portable, each
+from gnpolyak.base.namespace import Array, Portable, each
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
@@ -153,26 +151,25 @@ class LSMR(_OnImages, _Iterative):
     It needs Aᵀv. Where a fused oracle does not tell v, and for damped systems, CG serves in its place.
     """
 
-    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
-        import lineax as lx  # noqa: PLC0415 - no other solver needs it, and everyone would wait for it
+    over_xp: ClassVar[bool] = True
 
+    def solve(self, oracle: Oracle, point: Point, damping: Array | float) -> tuple[Tree, Any]:
         w = oracle.image_subgradient(point)
-        # lineax's LSMR takes no damping; damped systems are well enough conditioned for CG.
+        # Damped systems are well enough conditioned for CG.
         if w is None or not (isinstance(damping, float) and damping == 0.0):
             return CG(self.rtol, self.max_steps).solve(oracle, point, damping)
-        flat, unravel = trees.ravel(point.x)
-        # JAX's own derivative of c: lineax transposes it by itself, and a stated one need not let it.
-        _, push = jax.linearize(oracle.map, point.x)
-        operator = lx.FunctionLinearOperator(lambda u: trees.ravel(push(unravel(u)))[0], jax.eval_shape(lambda: flat))
-        solver = lx.LSMR(
-            rtol=10 * float(jnp.finfo(flat.dtype).eps) if self.rtol is None else self.rtol,
-            atol=0.0,
+        flat, unravel = oracle.ravel(point.x)
+        image, formed = oracle.ravel(w)
+        push, pull = oracle.slopes(point.x)
+        found = lsmr(
+            oracle.xp,
+            lambda u: oracle.ravel(push(unravel(u)))[0],
+            lambda v: oracle.ravel(pull(formed(v)))[0],
+            image,
             max_steps=self.most_steps(point.x),
-            # A singular J drives the condition estimate to infinity: normal here, and judged by the true residual.
-            conlim=float("inf"),
+            rtol=10 * float(jnp.finfo(flat.dtype).eps) if self.rtol is None else self.rtol,
         )
-        found = lx.linear_solve(operator, trees.ravel(w)[0], solver, throw=False)
-        return unravel(found.value), found.stats["num_steps"]
+        return unravel(found.solution), found.iterations
 
 
 class Dense(_OnImages):
@@ -239,5 +236,5 @@ def as_solver(solver: Any) -> LinearSolver:
 def configured(solver: LinearSolver, rtol: float | None, max_steps: int | None) -> LinearSolver:
     """The solver with these limits, where it has such and they are given."""
     names = {field.name for field in dataclasses.fields(solver)}
-    given = {"rtol": rtol, "max_steps": max_steps}
+    given: dict[str, Any] = {"rtol": rtol, "max_steps": max_steps}
     return dataclasses.replace(solver, **{k: v for k, v in given.items() if v is not None and k in names})

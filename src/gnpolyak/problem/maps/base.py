@@ -9,9 +9,9 @@ from typing import Self
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.shapes import shapes_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import (
@@ -51,8 +51,14 @@ class Map(Part):
         """c(x)."""
 
     def image(self, x: Tree) -> jax.ShapeDtypeStruct:
-        """The shape and dtype of c(x), without computing it; traced once for all x of a shape."""
-        return shapes_of(_image, self, x)
+        """The shape and dtype of c(x), without computing it; traced once for all x of a shape.
+
+        On NumPy, where nothing can be traced, it is computed; a map that knows better states this too.
+        """
+        if self.xp is not np:
+            return shapes_of(_image, self, x)
+        made = self(x)
+        return jax.ShapeDtypeStruct(made.shape, made.dtype)
 
     def check(self, x: Tree) -> None:
         """Raise InputError when x cannot be a point of this map's domain."""

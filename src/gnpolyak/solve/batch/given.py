@@ -10,6 +10,7 @@ import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.hosts import peers_of
 from gnpolyak.base.numbers import counted
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
@@ -34,6 +35,7 @@ class Given:
     def read(cls, problem: Any, x0s: Any, b: Any, method: Method, bounds: Any) -> Given:
         """The members of these arguments."""
         problems = _listed(problem)
+        require_here(problems[0], "a batch")
         starts = _starts(x0s)
         count = _count(starts, problems, b)
         # What depends on shapes is the same for all, and checked for the first.
@@ -59,6 +61,18 @@ class Given:
     def like(self, i: int) -> Tree:
         """A member's start as the user gave it."""
         return self.x0s[i] if isinstance(self.x0s, list) else part(self.x0s, i)
+
+
+def require_here(problem: Composite, what: str) -> None:
+    """Raise unless all of a problem is in this process: the members of a batch are solved by one."""
+    peers = peers_of(problem)
+    if peers.count > 1:
+        raise InputError(
+            given=f"{what} of a problem that {peers.count} processes have the parts of",
+            needed="a problem that one process has all of",
+            missing="a batch that several processes solve together",
+            advice="call minimize for each start, one after the other, in all processes",
+        )
 
 
 def _listed(problem: Any) -> list[Composite]:

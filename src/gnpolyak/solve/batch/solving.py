@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles.watched import HaltedError
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.maps import NumpyMap
 from gnpolyak.solve.batch.given import Given
@@ -51,18 +52,22 @@ class Batch:
     def _is_hosted(self) -> bool:
         """Whether members are solved one after the other, in NumPy: few small problems, or models that run there."""
         problem = self.given.problems[0]
-        few = self.given.count < _WORTH_COMPILING
-        on_host = chosen_runner(problem, self.task.method, self.task.rule) == "host"
-        return (few and on_host) or isinstance(problem.map, NumpyMap)
+        if self.given.count >= _WORTH_COMPILING:
+            return isinstance(problem.map, NumpyMap)
+        # What a method leaves open may be what only JAX can run.
+        task = self.task.suited(problem, part(self.given.x, 0))
+        return chosen_runner(problem, task.method, task.rule) == "host" or isinstance(problem.map, NumpyMap)
 
     def _one_by_one(self) -> Done:
         for i in range(self.given.count):
             ((_, task, piece),) = self._settled([i])
             x, solved = part(piece.x, 0), piece.solved[0]
             run = task.run(piece.given[0], solved, x)
-            res = solution(run, task.method, task.rule, x)
-            res = delivered(ended(run, task.method, task.rule, res, task.polish), task.method, piece.like[0])
-            yield [i], [res]
+            try:
+                res = ended(run, task.method, task.rule, solution(run, task.method, task.rule, x), task.polish)
+            except HaltedError:
+                res = run.given_up()
+            yield [i], [delivered(res, task.method, piece.like[0])]
 
     def _in_pieces(self) -> Done:
         """By programs that are compiled once."""

@@ -121,12 +121,13 @@ class Together:
         """How far above the lower bound each member's value is its own certificate: as `proves` tells of one."""
         rule = self.task.rule
         self.bound, tol = float(rule.stated()), float(rule.tol)
-        self.b = None
+        self.b: np.ndarray | None = None
         if not self.has_data:
             self.allowed = tol * (first - self.bound)
             return
-        self.b = self.rounds.all_of(self.everyone, lambda m, at: programs.all_data(m, part(self.piece.x, at)), "data")
-        self.allowed = tol * self.b.shape[1] * typical_of_each(self.b)
+        b = self.rounds.all_of(self.everyone, lambda m, at: programs.all_data(m, part(self.piece.x, at)), "data")
+        self.b = data = self._counted(b)
+        self.allowed = tol * data.shape[1] * typical_of_each(data)
 
     def _keep(self, passage: Passage, who: np.ndarray) -> None:
         """Note how a stage ended for its members; a best point that was lost in it is the best one still."""
@@ -159,7 +160,7 @@ class Together:
             who, lambda m, at: programs.certificates(m, part(x, at), tol, budget[at]), "certificates"
         )
         # As much of the time as each would be charged with alone, were the work shared evenly.
-        dual = stacked(found)
+        dual = stacked(found, self._counted)
         each = told_of_each(dual, (lane.clock.seconds - began) / len(who))
         for i, certificate in zip(who, each, strict=True):
             told[i] = certificate
@@ -178,7 +179,12 @@ class Together:
         r: np.ndarray = self.rounds.all_of(
             self.everyone, lambda m, at: programs.residuals(m, part(self.x, at)), "residuals"
         )
-        return r
+        return self._counted(r)
+
+    def _counted(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors of measurements, one in each row, without the places that stand for none."""
+        layout = self.piece.solved[0].sensing.spread
+        return vectors if layout is None else layout.of_each(vectors)
 
     def _outliers_of_the_plain(
         self, certificates: Sequence[Certificate | None], r: np.ndarray | None

@@ -20,6 +20,7 @@ from gnpolyak.solve.batch.rounds import Rounds
 from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.batch.together import Piece, Together
 from gnpolyak.solve.batch.whitening import Whitening
+from gnpolyak.solve.driver import Run
 from gnpolyak.solve.evaluation import chosen_runner
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.ways import delivered, ended, solution
@@ -65,8 +66,7 @@ class Batch:
             x, solved = part(piece.x, 0), piece.solved[0]
             run = task.run(piece.given[0], solved, x)
             try:
-                # The first point is evaluated however long it takes.
-                with halted_by(lambda task=task, run=run: bool(run.rows) and task.stops() is not Status.RUNNING):
+                with halted_by(_stops(task, run)):
                     res = ended(run, task.method, task.rule, solution(run, task.method, task.rule, x), task.polish)
             except HaltedError:
                 res = run.given_up()
@@ -103,6 +103,11 @@ class Batch:
             problems, likes = [given[place] for place in places], [self.given.like(i) for i in members]
             x = _into(some, problems, part(self.given.x, np.asarray(members)))
             yield members, self.task.suited(some[0], part(x, 0)), Piece(problems, some, x, likes)
+
+
+def _stops(task: Task, run: Run) -> Callable[[], bool]:
+    """Whether a member's solve is to end; its first point is evaluated however long it takes."""
+    return lambda: bool(run.rows) and task.stops() is not Status.RUNNING
 
 
 def _into(solved: Sequence[Composite], given: Sequence[Composite], x: Tree) -> Tree:

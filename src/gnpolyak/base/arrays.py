@@ -9,12 +9,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import foreign
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.forking import require_threads
 from gnpolyak.base.masked import require_unmasked
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.settings import own_settings, tracing_in
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-from jax import Array
 
 from gnpolyak.base.arrays import as_data
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import Module, field
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 
 

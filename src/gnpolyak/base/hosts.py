@@ -16,11 +16,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as Spec
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.base.settings import own_settings
 
@@ -86,7 +86,7 @@ def peers_of(tree: Any) -> Peers:
     InputError
         Where those are some of the processes that JAX runs in, and not all.
     """
-    far = [leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, Array) and not _is_local(leaf)]
+    far = [leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array) and not _is_local(leaf)]
     if not far:
         return ALONE
     devices: set[Any] = {device for leaf in far for device in leaf.sharding.device_set}

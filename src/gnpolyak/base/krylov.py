@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from jax import Array
-
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import while_loop
+from gnpolyak.base.namespace import Array, while_loop
 from gnpolyak.base.trees import Tree
 
 

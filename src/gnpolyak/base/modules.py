@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Any, Self, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import jax
 import numpy as np
@@ -32,9 +32,12 @@ class _Meta(abc.ABCMeta):
         return made
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, field))
+@dataclass_transform(field_specifiers=(dataclasses.field, field))
 class Module(metaclass=_Meta):
     """A frozen dataclass whose fields are pytrees; ``field(static=True)`` marks those that are not."""
+
+    _generated_init: ClassVar[bool]
+    _converters: ClassVar[list[tuple[str, Any]]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -62,8 +65,9 @@ class Module(metaclass=_Meta):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
+        structure: Any
         (ours, structure), (theirs, other_structure) = jax.tree.flatten(self), jax.tree.flatten(other)
-        return structure == other_structure and all(map(_same, ours, theirs))
+        return bool(structure == other_structure) and all(map(_same, ours, theirs))
 
     def __hash__(self) -> int:
         return hash(tuple(jax.tree.leaves(self)))

@@ -19,6 +19,8 @@ from jax import lax
 from gnpolyak.base.halting import go_on
 from gnpolyak.base.modules import Module, field
 
+Array = Any
+"""An array of NumPy or of JAX: what is written over `xp` takes both, and returns the kind that it was given."""
 _T = TypeVar("_T")
 _NAMESPACES: dict[str, Any] = {"jax": jnp, "numpy": np}
 

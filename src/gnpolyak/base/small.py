@@ -18,9 +18,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 
 from gnpolyak.base import namespace
+from gnpolyak.base.namespace import Array
 
 # Up to this rank the kernel holds a matrix and its eigenvectors in registers, and products are written out as sums.
 LARGEST_RANK = 8

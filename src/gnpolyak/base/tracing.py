@@ -18,12 +18,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 from jax.extend import core
 
 from gnpolyak.base import arrays
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.jaxprs import key_of, states_derivatives
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 
 # Programs that can be found again. One that is forgotten is compiled anew when it comes again, and that is all.

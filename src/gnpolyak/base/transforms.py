@@ -7,7 +7,9 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
+
+from gnpolyak.base.namespace import Array
 
 # The most bits that one pass transforms, by products with a Hadamard matrix of order 2⁴: a pass over the numbers costs
 # more than 16 multiplications of each, and a butterfly is a pass for every bit. On NumPy it takes four times as long.

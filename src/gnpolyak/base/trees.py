@@ -14,9 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
-from gnpolyak.base.sniffing import namespace
+from gnpolyak.base.namespace import Array
 
 Tree = Any
 """An array or a pytree of arrays: the type of a variable x and of its subgradients."""
@@ -116,9 +115,8 @@ def trimmed(a: Tree) -> Tree:
     return jax.tree.map(lambda leaf: leaf[:, kept], a)
 
 
-def ravel(a: Tree, xp: Any = None) -> tuple[Array, Callable[[Array], Tree]]:
+def ravel(a: Tree, xp: Any = jnp) -> tuple[Array, Callable[[Array], Tree]]:
     """The tree as one real vector, real parts before imaginary ones, and the way back."""
-    xp = namespace(a) if xp is None else xp
     leaves, structure = jax.tree.flatten(a)
     parts = [part for leaf in leaves for part in ((leaf.real, leaf.imag) if xp.iscomplexobj(leaf) else (leaf,))]
     ends = np.cumsum([part.size for part in parts])

@@ -130,7 +130,8 @@ def _watched(passes: _Passes) -> Iterator[None]:
 def _rounds(spec: Streams, problem: gnp.Composite, passes: _Passes) -> dict[str, list[float]]:
     """The reader, an oracle call and a product in turn; the first round, which begins threads, does not count."""
     found: dict[str, list[float]] = {BARE: [], "oracle call": [], "product": []}
-    x, w = np.ones((spec.d, spec.r)), np.ones(spec.rows)
+    x: Any = np.ones((spec.d, spec.r))
+    w: Any = np.ones(spec.rows)
     oracle = host_oracle(problem, x)
     with reading.many_passes():
         products = oracle.actions(x, oracle.measure(x)[1])

@@ -172,7 +172,7 @@ def _remainders(f: Callable[[Tree], Array], slope: Callable[[Tree], Array], x: T
 
     A mistake in a parameter of little influence hides behind the curvature that the others bring, and shows alone.
     """
-    flat, unravel = trees.ravel(trees.on_host(u))
+    flat, unravel = trees.ravel(trees.on_host(u), np)
     whole = _Line(f, x, u, slope(u))
     few = flat.size <= _FEW and whole.start.size <= _SMALL
     alone = [unravel(row) for row in np.diag(flat)] if few else []

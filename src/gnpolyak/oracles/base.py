@@ -12,9 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, ClassVar
 
-from jax import Array
-
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.reductions import Reductions
 from gnpolyak.problem.box import Box

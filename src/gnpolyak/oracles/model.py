@@ -7,9 +7,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.parts import PartsOracle

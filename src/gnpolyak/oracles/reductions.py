@@ -12,10 +12,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 
 from gnpolyak.base.arrays import is_traced
 from gnpolyak.base.measurements import Layout
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.small import by_platform
 from gnpolyak.problem.oracles.native import finds_medians, medians
 from gnpolyak.problem.oracles.native.dispatch import dispatched

@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.streams.rows import filled
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jax import Array
-
 from gnpolyak.base.halting import HaltedError
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.composite import Point
@@ -49,12 +48,12 @@ class Watched(Oracle):
         return found
 
     @property
-    def data(self) -> Array:  # type: ignore[override]
+    def data(self) -> Array:
         """The data b, flat."""
         return self.inner.data
 
     @property
-    def scale(self) -> Any:  # type: ignore[override]
+    def scale(self) -> Any:
         """The size of the numbers whose differences make up h."""
         return self.inner.scale
 

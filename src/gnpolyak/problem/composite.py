@@ -8,11 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import failures
 from gnpolyak.base.errors import InputError, shown
-from gnpolyak.base.namespace import Portable
+from gnpolyak.base.namespace import Array, Portable
 from gnpolyak.base.shapes import checked_once, shapes_of
 from gnpolyak.base.streams.rows import is_streamed, outlined
 from gnpolyak.base.trees import Tree

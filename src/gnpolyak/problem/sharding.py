@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 
@@ -15,6 +14,7 @@ from gnpolyak.base import arrays
 from gnpolyak.base.attending import by_all
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.measurements import Layout
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.penalties import Penalty, Spread
@@ -151,7 +151,7 @@ def at_hand(problem: Composite) -> Composite:
 
     b = jax.tree.map(rows, penalty.own)
     own = b if not image else b._with(b=b.b.reshape(sensing.shape))
-    c = jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, Array) else leaf, problem.map)
+    c = jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf, problem.map)
     plain = Identity() if image else sensing.each.like(lambda leaf: layout.gathered(_flat(sensing, leaf), step))
     return Composite(c, own, plain, problem.box)
 

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.measurements import Layout, gathered
-from gnpolyak.base.namespace import while_loop
+from gnpolyak.base.namespace import Array, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle, Reductions
 from gnpolyak.problem.box import Box

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle
 from gnpolyak.problem.box import Box

@@ -15,11 +15,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.krylov import conjugate_gradient
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle, Reductions, host_oracle, oracle_for
 from gnpolyak.oracles.choice import LARGEST_DENSE_VARIABLE

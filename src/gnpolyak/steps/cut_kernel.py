@@ -13,9 +13,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import lax
 
 from gnpolyak.base import small
+from gnpolyak.base.namespace import Array
 
 Vector = list[Array]
 Matrix = dict[tuple[int, int], Array]

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 
 from gnpolyak.base import small, trees
-from gnpolyak.base.namespace import solve, while_loop
+from gnpolyak.base.namespace import Array, solve, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps import cut_kernel

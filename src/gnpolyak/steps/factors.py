@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
 
-from gnpolyak.base.namespace import cond, solve_triangular, svd
+from gnpolyak.base.namespace import Array, cond, solve_triangular, svd
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import cond
+from gnpolyak.base.namespace import Array, cond
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.reductions import Reductions

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.namespace import cond
+from gnpolyak.base.namespace import Array, cond
 from gnpolyak.base.numbers import COUNTABLE
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle, oracle_for

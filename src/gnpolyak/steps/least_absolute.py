@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import cho_solver, svd, while_loop
+from gnpolyak.base.namespace import Array, cho_solver, svd, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.reductions import Reductions

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient, lsmr
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Portable, each
+from gnpolyak.base.namespace import Array, Portable, each
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
@@ -237,5 +236,5 @@ def as_solver(solver: Any) -> LinearSolver:
 def configured(solver: LinearSolver, rtol: float | None, max_steps: int | None) -> LinearSolver:
     """The solver with these limits, where it has such and they are given."""
     names = {field.name for field in dataclasses.fields(solver)}
-    given = {"rtol": rtol, "max_steps": max_steps}
+    given: dict[str, Any] = {"rtol": rtol, "max_steps": max_steps}
     return dataclasses.replace(solver, **{k: v for k, v in given.items() if v is not None and k in names})

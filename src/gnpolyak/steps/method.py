@@ -5,9 +5,7 @@ from __future__ import annotations
 import abc
 from typing import Any, ClassVar, NamedTuple
 
-from jax import Array
-
-from gnpolyak.base.namespace import Portable
+from gnpolyak.base.namespace import Array, Portable
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.composite import Composite, Point

@@ -8,11 +8,11 @@ from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.modules import field
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.numbers import COUNTABLE, counted, is_real, is_whole, require_flag, require_positive, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle

@@ -9,12 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import small, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Portable, cond
+from gnpolyak.base.namespace import Array, Portable, cond
 from gnpolyak.base.small import on_gpu
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle

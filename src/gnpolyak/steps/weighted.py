@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import solve_triangular, while_loop
+from gnpolyak.base.namespace import Array, solve_triangular, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.composite import Point

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.oracles.reductions import Reductions
 
 # Tukey's weights end at this many widths: 95% efficient at the normal law.

@@ -10,9 +10,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 
 DOUBLE = np.dtype(np.float64)

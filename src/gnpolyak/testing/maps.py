@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GAUGE, GRAM_PINV, IMAGE, RIGHT_GRAM
 from gnpolyak.problem.composite import Composite, Point

@@ -9,10 +9,10 @@ from unittest import mock
 
 import jax
 import numpy as np
-from jax import Array
 from jax.extend.core import Primitive
 
 from gnpolyak.base import arrays, trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GAUGE
 from gnpolyak.problem.maps import Map

@@ -7,12 +7,11 @@ from typing import Any, NoReturn
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, memory
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Portable
+from gnpolyak.base.namespace import Array, Portable
 from gnpolyak.base.streams import reading
 from gnpolyak.base.streams.sources import InFile, InMemory, Source
 from gnpolyak.base.trees import Tree

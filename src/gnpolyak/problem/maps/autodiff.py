@@ -8,11 +8,11 @@ from typing import Any, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import failures, tracing
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.shapes import checked_once
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map

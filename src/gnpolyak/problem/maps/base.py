@@ -9,9 +9,9 @@ from typing import Self
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.shapes import shapes_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import (

@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.krylov import conjugate_gradient
-from gnpolyak.base.namespace import each
+from gnpolyak.base.namespace import Array, each
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, scaled_inverses, symmetric_pinv

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps import khatri_rao, low_rank, scattering
@@ -120,7 +120,7 @@ class CP(Multilinear):
     def preconditioner(self, x: Factors, damping: Array | float = 0.0) -> Callable[[Factors], Factors]:
         if len(x) == 2:
             # A matrix has more symmetries, and a closed form for them.
-            return low_rank.preconditioner(self.xp, x, damping)  # type: ignore[return-value]
+            return low_rank.preconditioner(self.xp, x, damping)
         bases, small = split(self.xp, x)
         inner, outer = inverses(self, small, damping, max(a.shape[0] for a in x))
 

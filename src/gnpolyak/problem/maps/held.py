@@ -8,8 +8,9 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import GRAM_PINV, RIGHT_GRAM, Capability
 from gnpolyak.problem.maps.base import Map

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.reductions import intensities, intensities_push, matrix_preconditioner

@@ -8,9 +8,9 @@ from operator import and_
 from typing import Any
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import namespace
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.small import factor_inverse
 
 

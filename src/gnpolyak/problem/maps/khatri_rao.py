@@ -7,7 +7,7 @@ from functools import reduce
 from itertools import accumulate
 from typing import Any
 
-from jax import Array
+from gnpolyak.base.namespace import Array
 
 Factors = tuple[Array, ...]
 

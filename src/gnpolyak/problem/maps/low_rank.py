@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps import scattering
@@ -75,7 +75,7 @@ class LowRank(Map):
         self, x: Pair, indices: tuple[Array, ...]
     ) -> tuple[Callable[[Pair], Array], Callable[[Array], Pair]]:
         u, v = scattering.gathered(self.xp, x, indices)
-        return scattering.linearized(self.xp, x, (v, u), indices)  # type: ignore[return-value]
+        return scattering.linearized(self.xp, x, (v, u), indices)
 
     def gram(self, x: Pair) -> Callable[[Pair], Pair]:
         xp, (u, v) = self.xp, x

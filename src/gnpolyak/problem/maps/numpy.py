@@ -9,11 +9,12 @@ from typing import Any, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import field
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps.base import Map
 from gnpolyak.problem.maps.host import HOSTS, Host

@@ -11,11 +11,10 @@ from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.krylov import conjugate_gradient
-from gnpolyak.base.namespace import each
+from gnpolyak.base.namespace import Array, each
 from gnpolyak.problem.maps.inverses import cutoff, gram_pinv, reciprocal, scaled_inverses, symmetric_pinv
 from gnpolyak.problem.maps.khatri_rao import khatri_rao
 from gnpolyak.problem.maps.khatri_rao import linearized as multilinear

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import cho_solver
+from gnpolyak.base.namespace import Array, cho_solver
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
@@ -109,7 +108,7 @@ class RelativeRotations(Map):
     @staticmethod
     def rotations(x: Any) -> np.ndarray:
         """The rotation matrices, shape (n, 3, 3), of a variable or an answer."""
-        return rotation(np, np.asarray(x))  # type: ignore[arg-type, return-value]
+        return rotation(np, np.asarray(x))
 
     def check(self, x: Tree) -> None:
         shape = getattr(x, "shape", None)

@@ -9,7 +9,8 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+
+from gnpolyak.base.namespace import Array
 
 Push = Callable[[Sequence[Array]], Array]
 Pull = Callable[[Array], tuple[Array, ...]]

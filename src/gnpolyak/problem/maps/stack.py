@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps.autodiff import AutodiffMap

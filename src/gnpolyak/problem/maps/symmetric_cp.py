@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import small
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import svd
+from gnpolyak.base.namespace import Array, svd
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps import scattering

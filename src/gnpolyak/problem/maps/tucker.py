@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem import capabilities as can
 from gnpolyak.problem.maps import scattering

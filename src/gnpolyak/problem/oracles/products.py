@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jax import Array
-
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Map
 from gnpolyak.problem.penalties import Penalty, Rows

@@ -5,8 +5,7 @@ from __future__ import annotations
 import abc
 from typing import Any, ClassVar
 
-from jax import Array
-
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Map

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.maps import Map, SymmetricCP
 from gnpolyak.problem.oracles.products import Products
 from gnpolyak.problem.oracles.table import KERNELS, Kernel

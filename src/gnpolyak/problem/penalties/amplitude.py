@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Self
 
-from jax import Array
-
 from gnpolyak.base.arrays import part
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.norms import Norm
 

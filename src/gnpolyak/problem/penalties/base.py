@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.arrays import as_real_array, is_traced, on_device, placed
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.namespace import Portable
+from gnpolyak.base.namespace import Array, Portable
 from gnpolyak.problem.capabilities import RESIDUALS, Part
 
 

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import tracing
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import field
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.numbers import require_real
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.penalties.base import Penalty

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import sums
+from gnpolyak.base.namespace import Array, sums
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.problem.penalties.base import Penalty
 from gnpolyak.problem.penalties.norms import Norm, lengths

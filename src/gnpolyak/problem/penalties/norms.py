@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from gnpolyak.base.arrays import as_real_array, is_traced, on_device, part
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.capabilities import RESIDUALS, Capability
 from gnpolyak.problem.penalties.base import Penalty, Rows
 

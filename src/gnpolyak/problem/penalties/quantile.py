@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base.arrays import as_real_array, on_device, part
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.numbers import is_real
 from gnpolyak.problem.capabilities import TILT, Capability
 from gnpolyak.problem.penalties.base import Penalty, Rows

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jax import Array
-
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.penalties.base import Penalty, Rows
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.measurements import Layout
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BY_AUTODIFF, IMAGE, Capability, Part
 from gnpolyak.problem.maps import AutodiffMap, Map

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import field
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.streams import together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import BILINEAR_FORMS, Capability

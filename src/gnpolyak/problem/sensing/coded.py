@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.numbers import is_whole, require_seed
 from gnpolyak.base.transforms import joined, walsh_hadamard
 from gnpolyak.problem.capabilities import INTENSITIES, Capability

@@ -7,12 +7,11 @@ from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.modules import Module, field
-from gnpolyak.base.namespace import sums
+from gnpolyak.base.namespace import Array, sums
 from gnpolyak.base.numbers import COUNTABLE, is_whole
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import ENTRIES, Capability

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base.arrays import at_hand
+from gnpolyak.base.namespace import Array
 
 # Rows looked at, for each entry of a row, and those that Σ is made of. Isotropic ones give condition numbers of 9, 2.
 _LOOKED_AT, _USED = 4, 32

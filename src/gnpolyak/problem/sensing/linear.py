@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays, failures, tracing
 from gnpolyak.base.data import Data, Function
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Portable, sums
+from gnpolyak.base.namespace import Array, Portable, sums
 from gnpolyak.base.streams import Streamed, together
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Hermitian, LowRank, Map, SymmetricCP

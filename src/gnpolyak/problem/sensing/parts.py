@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.transforms import joined
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.maps import Hermitian, Map

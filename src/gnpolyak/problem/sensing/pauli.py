@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import sums
+from gnpolyak.base.namespace import Array, sums
 from gnpolyak.base.numbers import is_whole
 from gnpolyak.base.transforms import hadamard_matrix, joined
 from gnpolyak.problem.maps import Hermitian, Map

@@ -9,11 +9,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 from jax.sharding import PartitionSpec as P
 
 from gnpolyak.base.measurements import Layout, fetched
 from gnpolyak.base.modules import field
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.capabilities import Capability
 from gnpolyak.problem.maps import Map

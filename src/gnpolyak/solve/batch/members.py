@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 
 from gnpolyak.base import arrays
 from gnpolyak.base.modules import Module, field
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 

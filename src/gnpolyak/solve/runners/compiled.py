@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.shapes import structure_of
 from gnpolyak.base.small import on_gpu, undisturbed
 from gnpolyak.base.threads import one_lapack_thread

@@ -16,7 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gnpolyak.base.streams import Streamed
+from gnpolyak.problem.oracles.native import direct
+from gnpolyak.problem.oracles.native.calls import takes
 from gnpolyak.problem.sensing.isotropy import roots
+from gnpolyak.starts.host import wide
 from gnpolyak.starts.leading import Action, leading
 from gnpolyak.starts.power import core
 from gnpolyak.starts.power.voices import redescend, weights, weights_of_squares
@@ -124,6 +128,14 @@ class Measured:
     def residual(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """b − A(c(x)), and JᵀAᵀψ(b − A(c(x))), along which residuals of ordinary size fall."""
         at = self.back(x).astype(self.rows.dtype)
+        if self._is_fused(at):
+            p, *others = self.rows.stored
+            q = others[0] if others else None
+            values, slopes = direct.power_forms(p, q, at, self.n)
+            residual = self.b - values
+            weights = redescend(residual).astype(at.dtype)
+            # The slopes are n times the powers of the products.
+            return residual, self.back(wide(direct.power_product(p, q, slopes, None, weights)[1])) / self.n
         products = self.rows.joined(lambda *sides: np.hstack([each @ at for each in sides]))
         signs = np.repeat([1.0, -1.0], x.shape[1])[: products.shape[1]]
         residual = self.b - _power(products, self.n) @ signs
@@ -135,6 +147,13 @@ class Measured:
             return plus + minus[0] if minus else plus
 
         return residual, self.back(self.rows.summed(pulled, columns))
+
+    def _is_fused(self, x: np.ndarray) -> bool:
+        """Whether the compiled passes serve these rows: each reads them once, where products read them twice."""
+        p, *others = self.rows.stored
+        if isinstance(p, Streamed) or np.iscomplexobj(p) or not direct.available():
+            return False
+        return takes(p, others[0] if others else None, x, x)
 
     def fit(self, basis: np.ndarray, residual: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The small tensor in this basis that explains the data best in the l1 sense, begun from known residuals."""

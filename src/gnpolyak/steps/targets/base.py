@@ -5,10 +5,8 @@ from __future__ import annotations
 import abc
 from typing import Any, ClassVar
 
-from jax import Array
-
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Portable
+from gnpolyak.base.namespace import Array, Portable
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from jax import Array
-
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.targets.base import Aim, Target
 

@@ -6,9 +6,9 @@ import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
 
 from gnpolyak.base import trees
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status

@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
 from gnpolyak.steps.targets.base import Target

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.maps import LowRank
 from gnpolyak.problem.oracles.native import direct
 from gnpolyak.problem.oracles.native.calls import KERNEL_KINDS

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.oracles.native.library import required, serving
 
 # Stored and computed dtypes → the kernel that serves them.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import jax
 import numpy as np
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.problem.oracles.native.library import serving
 
 _KINDS = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32"}

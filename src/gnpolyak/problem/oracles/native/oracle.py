@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
+from gnpolyak.base.namespace import Array
 from gnpolyak.base.small import kernels, on_gpu
 from gnpolyak.problem.maps import SymmetricCP
 from gnpolyak.problem.oracles.native import direct

@@ -5,13 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from gnpolyak.base import arrays
 from gnpolyak.base.errors import InputError
+from gnpolyak.base.halting import HaltedError, go_on, halted_by
+from gnpolyak.base.interrupts import interruptible
 from gnpolyak.fit import judgement, starting
 from gnpolyak.fit.bounds import Box
 from gnpolyak.fit.data import Data
@@ -21,9 +23,10 @@ from gnpolyak.oracles import Oracle, host_oracle
 from gnpolyak.problem.composite import Composite, composite
 from gnpolyak.problem.maps import Map, NumpyMap
 from gnpolyak.problem.penalties import L1
+from gnpolyak.solve.driver import Clock
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import Result
-from gnpolyak.steps.status import STOPPED
+from gnpolyak.steps.status import STOPPED, Status
 from gnpolyak.steps.weights import TUKEY
 
 _DOUBLE = np.dtype(np.float64)
@@ -42,13 +45,15 @@ class Task:
     data: Data
     lower: np.ndarray
     upper: np.ndarray
+    clock: Clock
+    """What the caller has waited."""
 
     @classmethod
     def of(
         cls, predict: Predict, data: Data, start: np.ndarray | None, box: Box, derivative: Predict | None = None
     ) -> tuple[Task, np.ndarray]:
         """The task, and a start at which the model has values."""
-        lower, upper = box
+        (lower, upper), clock = box, Clock()
         _require_enough(data, lower.size)
         first = starting.ones(lower.size, lower, upper) if start is None else start
         others = starting.drawn(data, lower.size, lower, upper, _TRIES if start is None else 0)
@@ -56,10 +61,11 @@ class Task:
         problem = composite(c, L1(data.y, None if data.sigma is None else 1.0 / data.sigma))
         with arrays.computing_in(_DOUBLE, compiled=False):
             problem = problem.cast(_DOUBLE).settled(first)
-            return cls(problem, host_oracle(problem, first), data, lower, upper), first
+            return cls(problem, host_oracle(problem, first), data, lower, upper, clock), first
 
     def look(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residuals at p and the derivative of the model, both in units of sigma."""
+        go_on()
         with arrays.computing_in(_DOUBLE, compiled=False), _naming(self.problem.map):
             return self.oracle.residuals(p)[1], self.oracle.matrix(p)
 
@@ -89,18 +95,22 @@ def estimated(task: Task, start: np.ndarray, given: bool) -> tuple[Result, int]:
     """The best fit from the start, and from others where it was not given or where the fit looks poor; and of how many.
 
     Ends are compared by an M-scale of their residuals, which half of the data decide: the sum of the residuals' sizes,
-    which is minimised, could be smaller for a fit that runs through some of the outliers.
+    which is minimised, could be smaller for a fit that runs through some of the outliers. Ctrl-C ends it with the best.
     """
     res, tried = task.solved(start), 1
-    for (count, most), wanted in ((_FEW, not given), (_MANY, True)):
-        if not wanted or res.status in STOPPED or (count == _MANY[0] and not task.is_poor(res)):
-            continue
-        draws = starting.drawn(task.data, start.size, task.lower, task.upper, count, start if given else None)
-        for p in starting.best(task.look, draws, task.lower, task.upper, most):
-            again, tried = task.solved(p), tried + 1
-            res = min(res, again, key=task.score)
-            if again.status in STOPPED or (count == _MANY[0] and not task.is_poor(res)):
-                break
+    try:
+        with interruptible() as pressed, halted_by(pressed.is_set):
+            for (count, most), wanted in ((_FEW, not given), (_MANY, True)):
+                if not wanted or res.status in STOPPED or (count == _MANY[0] and not task.is_poor(res)):
+                    continue
+                draws = starting.drawn(task.data, start.size, task.lower, task.upper, count, start if given else None)
+                for p in starting.best(task.look, draws, task.lower, task.upper, most):
+                    again, tried = task.solved(p), tried + 1
+                    res = min(res, again, key=task.score)
+                    if again.status in STOPPED or (count == _MANY[0] and not task.is_poor(res)):
+                        break
+    except HaltedError:
+        res = replace(res, status=Status.INTERRUPTED)
     return res, tried
 
 
@@ -130,14 +140,19 @@ def finished(
 
 
 def _told(task: Task, res: Result, p: np.ndarray, r: np.ndarray, sigma: float) -> dict[str, Any]:
-    """What a fit says otherwise than the solve: the noise, and which of the data that were given are outliers.
+    """What a fit says otherwise than the solve: the time, the noise, and which of the data given are outliers.
+
+    What was spent on other starts is part of finding a start.
 
     Of data without noise the solve knows better which are wrong: these are apart by a factor of a thousand.
     """
+    elsewhere = task.clock.seconds - res.seconds
     places = res.outliers if res.noise is None else np.flatnonzero(np.abs(r) > TUKEY * sigma)
     kept = task.data.kept
     return {
         "x": p,
+        "seconds": res.seconds + elsewhere,
+        "timings": res.timings | {"start": res.timings["start"] + elsewhere},
         "noise": None if res.noise is None else sigma,
         "outliers": places if places is None or kept is None else kept[places],
     }

@@ -63,10 +63,9 @@ def certified(
     if rule.exact or run.proved(res.value):
         return _by_its_value(rule, res)
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
-    if found is None and not _can_be_certified(run.evaluation):
-        return replace(res, status=taken_back)
-    if not run.room:
-        return replace(res, status=Status.CALL_LIMIT)
+    certifiable = found is not None or _can_be_certified(run.evaluation)
+    if not certifiable or not run.room:
+        return replace(res, status=Status.CALL_LIMIT if certifiable else taken_back)
     budget = run.limits.calls - run.calls
     try:
         certificate = run.proof(lambda: certify(run.evaluation, res.state.best.x, float(rule.tol), budget, found))

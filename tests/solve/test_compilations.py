@@ -12,7 +12,6 @@ def found():
         return fresh.told("classes", "0", *(word for name, path in files.items() for word in (name, str(path))))
 
 
-@pytest.mark.xfail(strict=False, reason="the solver still compiles its loop for every new shape")
 @pytest.mark.parametrize("name", fresh.CLASSES)
 def test_the_first_answer_compiles_no_program(found, name):
     assert found[fresh.CLASSES[name].label]["programs"] == 0

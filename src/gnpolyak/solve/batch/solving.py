@@ -20,6 +20,7 @@ from gnpolyak.solve.batch.rounds import Rounds
 from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.batch.together import Piece, Together
 from gnpolyak.solve.batch.whitening import Whitening
+from gnpolyak.solve.driver import Run
 from gnpolyak.solve.evaluation import chosen_runner
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.ways import delivered, ended, solution
@@ -64,13 +65,16 @@ class Batch:
             ((_, task, piece),) = self._settled([i])
             x, solved = part(piece.x, 0), piece.solved[0]
             run = task.run(piece.given[0], solved, x)
-            try:
-                # The first point is evaluated however long it takes.
-                with halted_by(lambda task=task, run=run: bool(run.rows) and task.stops() is not Status.RUNNING):
-                    res = ended(run, task.method, task.rule, solution(run, task.method, task.rule, x), task.polish)
-            except HaltedError:
-                res = run.given_up()
+            res = self._member(task, run, x)
             yield [i], [delivered(res, task.method, piece.like[0])]
+
+    def _member(self, task: Task, run: Run, x: Tree) -> Result:
+        """The result of a member that is solved by itself; its first point is evaluated however long it takes."""
+        try:
+            with halted_by(lambda: bool(run.rows) and task.stops() is not Status.RUNNING):
+                return ended(run, task.method, task.rule, solution(run, task.method, task.rule, x), task.polish)
+        except HaltedError:
+            return run.given_up()
 
     def _in_pieces(self) -> Done:
         """By programs that are compiled once."""

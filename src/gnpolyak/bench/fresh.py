@@ -137,11 +137,11 @@ CLASSES: dict[str, Class] = {
 
 
 def _compiled() -> list[str]:
-    """The programs that XLA compiles from now on, apart from the one that puts NumPy arrays on a device."""
+    """The programs that XLA compiles from now on."""
     names: list[str] = []
 
     def listen(event: str, duration_secs: float, **kwargs: Any) -> None:
-        if event.endswith("backend_compile_duration") and kwargs.get("fun_name") != "jit(stage)":
+        if event.endswith("backend_compile_duration"):
             names.append(str(kwargs.get("fun_name")))
 
     jax.monitoring.register_event_duration_secs_listener(listen)

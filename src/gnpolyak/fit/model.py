@@ -70,16 +70,16 @@ def _traced(predict: Predict, x: Any, shape: tuple[int, ...], p: np.ndarray) -> 
         image = jnp.asarray(predict(x, p))
         return jnp.broadcast_to(image, shape) if image.ndim == 0 else image
 
-    with arrays.computing_in(np.dtype(np.float64)):
+    model.__name__ = getattr(predict, "__name__", "model")
+    with arrays.computing_in(np.dtype(np.float64), compiled=False):
         try:
-            image = jax.eval_shape(model, jax.ShapeDtypeStruct(p.shape, np.float64))
+            # Traced once, for this and for the solve.
+            found = AutodiffMap(model).settled(p)
+            image = found.image(p)
         except Exception:
             return None
-    if not jnp.issubdtype(image.dtype, jnp.floating) or image.shape != shape:
-        # For the call with numbers to say, which has the model's own words.
-        return None
-    model.__name__ = getattr(predict, "__name__", "model")
-    return AutodiffMap(model)
+    # Otherwise it is for the call with numbers to say, which has the model's own words.
+    return found if jnp.issubdtype(image.dtype, jnp.floating) and image.shape == shape else None
 
 
 def _on_host(

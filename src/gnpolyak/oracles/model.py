@@ -15,7 +15,7 @@ from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.parts import PartsOracle
 from gnpolyak.oracles.programs import program
 from gnpolyak.problem.composite import Composite, Point
-from gnpolyak.problem.maps import Held
+from gnpolyak.problem.maps import Held, Map
 from gnpolyak.problem.oracles import Products
 
 
@@ -75,7 +75,8 @@ class ModelOracle(Oracle):
         return lambda z: self._run(_gram, x, z)
 
     def metric(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
-        if not self.preconditioned:
+        if type(self.map).preconditioner is Map.preconditioner and not self.preconditioned:
+            # That of a map which states none: nothing to compile for.
             return lambda g: trees.scale(1.0 / (1.0 + damping), g)
         return lambda g: self._run(_metric, x, g, np.asarray(damping, self._dtype))
 

@@ -60,11 +60,8 @@ def certified(
     """
     if not np.isfinite(res.value) or res.status not in CLAIMS:
         return res
-    if rule.exact:
-        # The end of the arithmetic above an optimum that is known.
-        return replace(res, status=Status.STALLED) if res.status is Status.UNCERTIFIED else res
-    if run.proved(res.value):
-        return replace(res, status=Status.TARGET_REACHED, bound=float(rule.stated()))
+    if rule.exact or run.proved(res.value):
+        return _by_its_value(rule, res)
     taken_back = Status.UNCERTIFIED if res.status is Status.TARGET_REACHED else res.status
     certifiable = found is not None or _can_be_certified(run.evaluation)
     if not certifiable or not run.room:
@@ -78,6 +75,14 @@ def certified(
     bound = res.value if certificate.holds else res.bound
     told = run.so_far(replace(res, status=status, certificate=certificate, bound=bound))
     return _escaped(run, rule, told, escapes) if certificate.holds else told
+
+
+def _by_its_value(rule: Target, res: Result) -> Result:
+    """The result whose value alone tells what it is: beside a known optimum, or at the lower bound."""
+    if not rule.exact:
+        return replace(res, status=Status.TARGET_REACHED, bound=float(rule.stated()))
+    # The end of the arithmetic above an optimum that is known.
+    return replace(res, status=Status.STALLED) if res.status is Status.UNCERTIFIED else res
 
 
 def _escaped(run: Run, rule: Target, res: Result, escapes: int) -> Result:

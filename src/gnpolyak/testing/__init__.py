@@ -7,7 +7,8 @@ Random vectors are drawn from `seed`.
 
 from gnpolyak.testing.kernels import check_kernel
 from gnpolyak.testing.maps import check_map
+from gnpolyak.testing.oracles import check_oracle
 from gnpolyak.testing.penalties import check_penalty
 from gnpolyak.testing.sensing import check_sensing
 
-__all__ = ["check_kernel", "check_map", "check_penalty", "check_sensing"]
+__all__ = ["check_kernel", "check_map", "check_oracle", "check_penalty", "check_sensing"]

@@ -87,10 +87,9 @@ class RelativeRotations(Map):
         _check_ends(first, second, self.n)
         kept = self.n <= _LARGEST_LAPLACIAN
         laplacian = _laplacian(first, second, self.n) if kept else None
-        with arrays.precise(True):
-            self.i, self.j = (jnp.asarray(each, jnp.int32) for each in (first, second))
-            self.laplacian = None if laplacian is None else jnp.asarray(laplacian)
-            self.joined = None if laplacian is None else jnp.asarray(_joined(laplacian))
+        self.i, self.j = (arrays.on_device(each, np.int32) for each in (first, second))
+        self.laplacian = None if laplacian is None else arrays.placed(laplacian)
+        self.joined = None if laplacian is None else arrays.placed(_joined(laplacian))
 
     @classmethod
     def examples(cls, rng: np.random.Generator) -> Iterator[tuple[Map, Any]]:

@@ -65,16 +65,12 @@ class Batch:
             ((_, task, piece),) = self._settled([i])
             x, solved = part(piece.x, 0), piece.solved[0]
             run = task.run(piece.given[0], solved, x)
-            res = self._member(task, run, x)
+            try:
+                with halted_by(_stops(task, run)):
+                    res = ended(run, task.method, task.rule, solution(run, task.method, task.rule, x), task.polish)
+            except HaltedError:
+                res = run.given_up()
             yield [i], [delivered(res, task.method, piece.like[0])]
-
-    def _member(self, task: Task, run: Run, x: Tree) -> Result:
-        """The result of a member that is solved by itself; its first point is evaluated however long it takes."""
-        try:
-            with halted_by(lambda: bool(run.rows) and task.stops() is not Status.RUNNING):
-                return ended(run, task.method, task.rule, solution(run, task.method, task.rule, x), task.polish)
-        except HaltedError:
-            return run.given_up()
 
     def _in_pieces(self) -> Done:
         """By programs that are compiled once."""
@@ -107,6 +103,11 @@ class Batch:
             problems, likes = [given[place] for place in places], [self.given.like(i) for i in members]
             x = _into(some, problems, part(self.given.x, np.asarray(members)))
             yield members, self.task.suited(some[0], part(x, 0)), Piece(problems, some, x, likes)
+
+
+def _stops(task: Task, run: Run) -> Callable[[], bool]:
+    """Whether a member's solve is to end; its first point is evaluated however long it takes."""
+    return lambda: bool(run.rows) and task.stops() is not Status.RUNNING
 
 
 def _into(solved: Sequence[Composite], given: Sequence[Composite], x: Tree) -> Tree:

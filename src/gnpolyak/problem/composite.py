@@ -127,9 +127,7 @@ class Composite(Portable):
     def only_by_jax(self, x: Tree) -> bool:
         """Whether a fused oracle serves this problem at x that takes JAX's arrays alone, as a user's may."""
         kernel = self._registered
-        if kernel is None or kernel.runs_on_numpy:
-            return False
-        return kernel.serves(self.map, self.sensing, self.penalty, x)
+        return not (kernel is None or kernel.runs_on_numpy) and kernel.serves(self.map, self.sensing, self.penalty, x)
 
     @property
     def _registered(self) -> Kernel | None:

@@ -18,10 +18,10 @@ Pull = Callable[[Array], tuple[Array, ...]]
 
 def scatter(xp: Any, places: Any, rows: Array, count: int, weights: Any = None) -> Array:
     """The matrix of `count` rows whose row p is the sum of the given rows with place p, weighted."""
+    weighted: Any = rows if weights is None else weights[:, None] * rows
     if xp is jnp:
-        weighted = rows if weights is None else weights[:, None] * rows
         return jnp.zeros((count, rows.shape[1]), rows.dtype).at[places].add(weighted)
-    weighted: Any = np.ascontiguousarray(rows if weights is None else weights[:, None] * rows)
+    weighted = np.ascontiguousarray(weighted)
     # NumPy counts with real weights alone: a complex number is two of them.
     real = weighted.view(weighted.real.dtype)
     width = real.shape[1]

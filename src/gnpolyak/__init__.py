@@ -14,7 +14,7 @@ finally:
     if _collects:
         _gc.enable()
 
-from gnpolyak import starts
+from gnpolyak import oracles, starts
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.hosts import local_rows
 from gnpolyak.base.streams.generated import GeneratedRows
@@ -140,6 +140,7 @@ __all__ = [
     "minimize",
     "minimize_batch",
     "native",
+    "oracles",
     "shard",
     "shard_from_local",
     "starts",

@@ -9,6 +9,7 @@ import scipy.linalg
 import gnpolyak as gnp
 from gnpolyak.base import arrays
 from gnpolyak.base.transforms import walsh_hadamard
+from gnpolyak.oracles import oracle_for
 
 KINDS = {gnp.FourierSensing: scipy.linalg.dft, gnp.HadamardSensing: scipy.linalg.hadamard}
 
@@ -51,7 +52,7 @@ def test_measurements_and_both_products_are_those_of_the_rows(kind, is_complex, 
     problem = gnp.composite(c, gnp.L1(np.zeros((3, 4, 8))), sensing=sensing)
     with arrays.precise(True):
         measured, pullback = sensing.measure(c, jnp.asarray(x))
-        products = problem.linearised(jnp.asarray(x))
+        products = oracle_for(problem, jnp.asarray(x)).linearise(jnp.asarray(x))
         pushed, pulled = products.push(jnp.asarray(z)), products.pull(jnp.asarray(v))
         also = pullback(jnp.asarray(v.reshape(3, 4, 8)))
     assert measured.shape == (3, 4, 8)

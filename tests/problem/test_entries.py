@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gnpolyak as gnp
+from gnpolyak.oracles import oracle_for
 from gnpolyak.problem.oracles.products import linearised
 
 NONE = np.zeros(0, int)
@@ -82,7 +83,7 @@ def test_passes_against_xla(shape, r, ordered, dtype):
         given, x = given.cast(np.dtype(dtype)), jax.tree.map(jnp.asarray, x)
         z, w = jax.tree.map(lambda leaf: leaf[::-1] + 1, x), jnp.abs(given.penalty.b)
         assert given.kernel(x) is not None
-        fused, plain = given.linearised(x), linearised(given.map, given.sensing, given.penalty, x)
+        fused, plain = oracle_for(given, x).linearise(x), linearised(given.map, given.sensing, given.penalty, x)
         image, pullback = given.sensing.measure(given.map, x)
         point = given.evaluate(x)
         found = point.value, point.subgradient, given.measure(x), fused.product(z, w), fused.pull(w), fused.push(z)
@@ -98,7 +99,9 @@ def test_bits_do_not_depend_on_threads():
     given, x = problem(rng, 300, 200, 5, 30_000)
     with jax.enable_x64(True):
         x = jax.tree.map(jnp.asarray, x)
-        compute = jax.jit(lambda given, x: (given.evaluate(x).subgradient, given.linearised(x).pull(given.penalty.b)))
+        compute = jax.jit(
+            lambda given, x: (given.evaluate(x).subgradient, oracle_for(given, x).linearise(x).pull(given.penalty.b))
+        )
         found = []
         for count in (1, 2, 7):
             gnp.native.set_num_threads(count)

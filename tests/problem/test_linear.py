@@ -8,6 +8,7 @@ import scipy.sparse
 
 import gnpolyak as gnp
 from gnpolyak.base.arrays import precise
+from gnpolyak.oracles import oracle_for
 
 D, R, M = (5, 4), 1, 60
 
@@ -52,7 +53,7 @@ def test_products_use_the_functions_and_nothing_is_transposed():
     with precise(True):
         x, z = (tuple(jnp.asarray(rng.standard_normal((d, R))) for d in D) for _ in range(2))
         problem, v = gnp.composite(gnp.LowRank(), gnp.L1(np.zeros(M)), sensing=sensing), rng.standard_normal(M)
-        products = problem.linearised(x)
+        products = oracle_for(problem, x).linearise(x)
         image = z[0] @ x[1].T + x[0] @ z[1].T
         assert np.allclose(products.push(z), rows @ np.asarray(image).ravel(), rtol=1e-12)
         assert np.allclose(products.pull(jnp.asarray(v))[0], 2 * (v @ rows).reshape(D) @ x[1], rtol=1e-12)

@@ -7,6 +7,7 @@ import pytest
 
 import gnpolyak as gnp
 from gnpolyak.base import arrays
+from gnpolyak.oracles import oracle_for
 from gnpolyak.problem.oracles import linearised, native
 from passes import RANKS, SHAPES, assert_close, by_numpy, data, measured, needs_library, pulled, pushed
 
@@ -71,7 +72,7 @@ def test_a_problem_hands_out_what_xla_would(d, n, centred):
 
         @jax.jit
         def both(problem, x, z, w):
-            found = problem.linearised(x)
+            found = oracle_for(problem, x).linearise(x)
             plain = linearised(problem.map, problem.sensing, problem.penalty, x)
             measured = problem.measure(x), problem.sensing.measure(problem.map, x)[0]
             return measured, *((way.push(z), way.pull(w), *way.product(z, w)) for way in (found, plain))
@@ -143,9 +144,9 @@ def test_inside_vmap_and_while(centred):
     batch = np.stack([z, -2 * z, x])
     with arrays.computing_in(np.dtype(np.float64)):
         problem, point, direction = problem_of(p, q, x, 3), jnp.asarray(x), jnp.asarray(z)
-        found = jax.jit(jax.vmap(lambda z: problem.linearised(point).product(z, w)))(batch)
-        at = jax.jit(jax.vmap(lambda x: problem.linearised(x).product(direction, w)))(batch)
-        go = problem.linearised(point).product
+        found = jax.jit(jax.vmap(lambda z: oracle_for(problem, point).linearise(point).product(z, w)))(batch)
+        at = jax.jit(jax.vmap(lambda x: oracle_for(problem, x).linearise(x).product(direction, w)))(batch)
+        go = oracle_for(problem, point).linearise(point).product
         twice = jax.jit(lambda z: jax.lax.fori_loop(0, 2, lambda _, z: go(z, w)[1], z))(direction)
     for k in range(3):
         assert_close([part[k] for part in found], expected(p, q, x, batch[k], w, 3)[1:3], 1e-12)
@@ -160,7 +161,7 @@ def test_who_differentiates_gets_xlas_derivative(centred):
     problem = problem_of(p, q, x, 3)
     with arrays.computing_in(np.dtype(np.float64)):
         slope = jax.jvp(problem.measure, (jnp.asarray(x),), (jnp.asarray(z),))[1]
-        gradient = jax.grad(lambda z: jnp.sum(w * problem.linearised(x).push(z)))(jnp.asarray(z))
+        gradient = jax.grad(lambda z: jnp.sum(w * oracle_for(problem, x).linearise(x).push(z)))(jnp.asarray(z))
     assert_close([slope, gradient], [pushed(p, q, x, 3, z), pulled(p, q, x, 3, w)], 1e-12)
 
 
@@ -171,7 +172,7 @@ def test_what_other_devices_compute(centred):
     problem = problem_of(p, q, x, 3)
 
     def found(x, z, w):
-        products = problem.linearised(x)
+        products = oracle_for(problem, x).linearise(x)
         return problem.measure(x), *products.product(z, w), products.pull(w)
 
     def plain(x, z, w):
@@ -190,7 +191,7 @@ def test_what_other_devices_compute(centred):
 def test_one_trace_serves_a_gpu_without_the_kernel(centred):
     p, q, x, z, w = case(60, 9, 2, centred)
     with arrays.computing_in(np.dtype(np.float64)):
-        product = jax.jit(lambda problem, x, z, w: problem.linearised(x).product(z, w))
+        product = jax.jit(lambda problem, x, z, w: oracle_for(problem, x).linearise(x).product(z, w))
         traced = product.trace(problem_of(p, q, x, 2), *map(jnp.asarray, (x, z, w)))
         texts = {name: traced.lower(lowering_platforms=(name,)).as_text() for name in ("cpu", "cuda")}
     assert texts["cpu"].count("@gnpolyak_power_forms") == texts["cpu"].count("@gnpolyak_power_product") == 1

@@ -110,8 +110,9 @@ def _oracle_loop(problem: gnp.Composite, x: Any, calls: Array) -> tuple[Any, Arr
 
 @jax.jit
 def _product_loop(problem: gnp.Composite, x: Any, calls: Array) -> Any:
-    measured, kept = problem.measured(x)
-    product, w = problem.linearised(x, kept).product, jnp.ones(measured.size, measured.dtype)
+    oracle = gnp.oracles.oracle_for(problem, x)
+    measured, kept = oracle.measure(x)
+    product, w = oracle.linearise(x, kept).product, jnp.ones(measured.size, measured.dtype)
 
     def again(_: Array, carry: tuple[Any, Array]) -> tuple[Any, Array]:
         pushed, pulled = product(carry[0], w)

@@ -27,7 +27,6 @@ from gnpolyak.bench.clock import Sample
 from gnpolyak.bench.memory import peak
 from gnpolyak.bench.rows import OURS, Row
 from gnpolyak.bench.specs import Streams
-from gnpolyak.oracles import host_oracle
 
 MEASURE = "speed of streamed rows"
 BARE = "reader alone"
@@ -132,7 +131,7 @@ def _rounds(spec: Streams, problem: gnp.Composite, passes: _Passes) -> dict[str,
     found: dict[str, list[float]] = {BARE: [], "oracle call": [], "product": []}
     x: Any = np.ones((spec.d, spec.r))
     w: Any = np.ones(spec.rows)
-    oracle = host_oracle(problem, x)
+    oracle = gnp.oracles.host_oracle(problem, x)
     with reading.many_passes():
         products = oracle.actions(x, oracle.measure(x)[1])
         sensing: Any = problem.sensing

@@ -23,7 +23,7 @@ from gnpolyak.oracles import Oracle, host_oracle
 from gnpolyak.problem.composite import Composite, composite
 from gnpolyak.problem.maps import Map, NumpyMap
 from gnpolyak.problem.penalties import L1
-from gnpolyak.solve.driver import Clock
+from gnpolyak.solve.clock import Clock
 from gnpolyak.solve.minimize import minimize
 from gnpolyak.solve.result import Result
 from gnpolyak.steps.status import STOPPED, Status

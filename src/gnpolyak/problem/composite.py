@@ -19,7 +19,7 @@ from gnpolyak.problem import streams
 from gnpolyak.problem.box import Box
 from gnpolyak.problem.capabilities import IMAGE
 from gnpolyak.problem.maps import AutodiffMap, Map
-from gnpolyak.problem.oracles import KERNELS, Kernel, Products, linearised
+from gnpolyak.problem.oracles import KERNELS, Kernel
 from gnpolyak.problem.penalties import Penalty
 from gnpolyak.problem.sensing import Identity, Sensing
 
@@ -71,33 +71,12 @@ class Composite(Portable):
 
     def measure(self, x: Tree) -> Array:
         """The measurements A(c(x)) alone."""
-        return self.measured(x)[0]
-
-    def measured(self, x: Tree) -> tuple[Array, Any]:
-        """The measurements, and what of them `linearised` can use at the same x: a pytree."""
         if self.streamed:
             raise streams.refused(self)
         kernel = self.kernel(x)
         if kernel is not None:
-            return kernel.measure(self.map, self.sensing, self.penalty, x)
-        return self.sensing.measure(self.map, x)[0], None
-
-    def linearised(self, x: Tree, kept: Any = None) -> Products:
-        """The products with AJ at x, and its adjoint, linearised once for many of them.
-
-        Where the penalty reads a smooth function of the measurements, that is part of A. Where it weighs its data the
-        products are those with the weighted rows, of which its residuals are made.
-        """
-        return self.actions(x, kept).rows(self.penalty.rows)
-
-    def actions(self, x: Tree, kept: Any = None) -> Products:
-        """The same products, of measurements without weights."""
-        if self.streamed:
-            raise streams.refused(self)
-        kernel = self.kernel(x)
-        if kernel is not None:
-            return kernel.linearised(self.map, self.sensing, self.penalty, x, kept)
-        return linearised(self.map, self.sensing, self.penalty, x)
+            return kernel.measure(self.map, self.sensing, self.penalty, x)[0]
+        return self.sensing.measure(self.map, x)[0]
 
     @property
     def streamed(self) -> bool:

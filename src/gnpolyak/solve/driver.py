@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,10 +16,11 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.certificate import Certificate
+from gnpolyak.solve.clock import Clock, Limits
 from gnpolyak.solve.course import Course, Mark, Proof, Record, Stage, another, filled
 from gnpolyak.solve.dual import LEAST
 from gnpolyak.solve.evaluation import Evaluation
-from gnpolyak.solve.result import History, Result
+from gnpolyak.solve.result import History, Result, noted
 from gnpolyak.solve.runners import LONGEST_STEP
 from gnpolyak.solve.runners.compiled import LONGEST
 from gnpolyak.solve.values import is_lower, no_worse
@@ -32,40 +32,6 @@ from gnpolyak.steps.targets import Target
 # The time that a chunk should take: Ctrl-C and callbacks wait that long.
 _CHUNK_SECONDS = 0.1
 _FIRST_CHUNK = 8
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When the host ends a solve."""
-
-    calls: int
-    seconds: float
-
-
-class Clock:
-    """What the caller has waited, from the beginning of the call on, with what an earlier solve took before it."""
-
-    def __init__(self) -> None:
-        self._began, self._before = time.perf_counter(), 0.0
-        self.spent: dict[str, float] = {}
-
-    @property
-    def seconds(self) -> float:
-        """Seconds so far."""
-        return self._before + time.perf_counter() - self._began
-
-    def after(self, seconds: float) -> None:
-        """Count the seconds of an earlier solve that this one goes on from."""
-        self._before = max(self._before, seconds)
-
-    @contextmanager
-    def on(self, what: str) -> Iterator[None]:
-        """A block whose time is told as that of one kind of work."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.spent[what] = self.spent.get(what, 0.0) + time.perf_counter() - began
 
 
 @dataclass
@@ -333,13 +299,6 @@ class Run:
 def rule_of(method: Method, target: Target) -> str:
     """The name of the rule that a result was found with, where its method needs one."""
     return "" if method.leads and not target.exact else target.name
-
-
-def noted(rows: Sequence[np.ndarray], products: int, seconds: float) -> list[np.ndarray]:
-    """The rows with calls that led to no other point, and the time when they were done: these repeat the last one."""
-    last = next(each[:, -1:] for each in reversed(rows) if each.shape[1])
-    row = np.array([last[0], last[1], [0.0], [0.0], [seconds]])
-    return [*rows, np.repeat(row, products, axis=1)]
 
 
 def _next_length(taken: int, elapsed: float, left: float) -> int:

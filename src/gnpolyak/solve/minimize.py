@@ -20,8 +20,9 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import check_callback, check_problem
 from gnpolyak.solve.checkpoint import Checkpoint
+from gnpolyak.solve.clock import Clock
 from gnpolyak.solve.course import Course
-from gnpolyak.solve.driver import Clock, Run
+from gnpolyak.solve.driver import Run
 from gnpolyak.solve.evaluation import Evaluation
 from gnpolyak.solve.explaining import explained
 from gnpolyak.solve.fingerprint import fingerprint, require_alike

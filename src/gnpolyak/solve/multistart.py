@@ -17,7 +17,7 @@ from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import checked_rank, checked_seconds
 from gnpolyak.solve.batch.front import minimize_batch
 from gnpolyak.solve.batch.given import require_here
-from gnpolyak.solve.driver import Clock
+from gnpolyak.solve.clock import Clock
 from gnpolyak.solve.result import Result
 from gnpolyak.solve.resuming import Asked
 from gnpolyak.solve.starting import goes_by_factors, start

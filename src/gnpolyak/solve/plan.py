@@ -14,7 +14,7 @@ from gnpolyak.base.numbers import require_flag
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.solve.arguments import checked_calls, checked_rank, checked_seconds, checked_start, target_rule
-from gnpolyak.solve.driver import Clock, Limits
+from gnpolyak.solve.clock import Clock, Limits
 from gnpolyak.solve.evaluation import chosen_runner
 from gnpolyak.solve.resuming import Asked
 from gnpolyak.solve.starting import goes_by_factors, start

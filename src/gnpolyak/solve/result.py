@@ -49,6 +49,13 @@ class History(Comparable):
         return len(self.value)
 
 
+def noted(rows: Sequence[np.ndarray], products: int, seconds: float) -> list[np.ndarray]:
+    """The rows with calls that led to no other point, and the time when they were done: these repeat the last one."""
+    last = next(each[:, -1:] for each in reversed(rows) if each.shape[1])
+    row = np.array([last[0], last[1], [0.0], [0.0], [seconds]])
+    return [*rows, np.repeat(row, products, axis=1)]
+
+
 @dataclass(frozen=True, eq=False)
 class Result(Comparable):
     """The outcome of `minimize`: always the best point found, with the reason for stopping."""

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from gnpolyak.base.trees import Tree
+from gnpolyak.oracles import oracle_for
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.oracles import linearised
 from gnpolyak.testing.figures import Figures, computing, drawn, vector
@@ -45,12 +46,13 @@ def check_kernel(problem: Composite, x: Tree, seed: int = 0) -> dict[str, float]
 
 def _check_products(figures: Figures, problem: Composite, x: Tree, drawn: tuple[Tree, jax.Array]) -> None:
     direction, w = drawn
-    found, plain = problem.linearised(x), linearised(problem.map, problem.sensing, problem.penalty, x)
+    found, plain = oracle_for(problem, x).linearise(x), linearised(problem.map, problem.sensing, problem.penalty, x)
     pushed, pulled = found.product(direction, w)
     expected = plain.push(direction)
     figures.compare("push", found.push(direction), expected, _SAME)
     figures.compare("pull", vector(found.pull(w)), vector(plain.pull(w)), _SAME)
     figures.compare("product, pushed", pushed, expected, _SAME)
     figures.compare("product, pulled", vector(pulled), vector(plain.pull(w * expected)), _SAME)
-    again = problem.linearised(x, problem.measured(x)[1]).product(direction, w)
+    oracle = oracle_for(problem, x)
+    again = oracle.linearise(x, oracle.measure(x)[1]).product(direction, w)
     figures.compare("product from what was kept", vector(again[1]), vector(pulled), _SAME)

@@ -16,7 +16,7 @@ from gnpolyak.solve.batch.given import Given
 from gnpolyak.solve.batch.members import part
 from gnpolyak.solve.batch.solving import Batch
 from gnpolyak.solve.batch.task import Task
-from gnpolyak.solve.driver import Clock, Limits
+from gnpolyak.solve.clock import Clock, Limits
 from gnpolyak.solve.explaining import explained
 from gnpolyak.solve.progress import members_bar
 from gnpolyak.solve.result import Result

@@ -14,7 +14,7 @@ import numpy as np
 
 from gnpolyak.base.settings import tracing_in
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.driver import Clock
+from gnpolyak.solve.clock import Clock
 
 
 @dataclass

@@ -11,7 +11,8 @@ import numpy as np
 
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
-from gnpolyak.solve.driver import Clock, Limits, Run
+from gnpolyak.solve.clock import Clock, Limits
+from gnpolyak.solve.driver import Run
 from gnpolyak.solve.evaluation import Evaluation, chosen_runner
 from gnpolyak.solve.finish import proves
 from gnpolyak.solve.result import Result

@@ -16,7 +16,6 @@ from jax import Array
 
 import gnpolyak as gnp
 from gnpolyak.base.modules import field
-from gnpolyak.oracles import Oracle
 
 # Tighter than LSMR's usual 1e-6: a step is refused whose true residual is above 5e-7.
 _RTOL, _LARGEST_RESIDUAL = 1e-10, 5e-7
@@ -34,10 +33,12 @@ class WarmStartedGNP(gnp.Method):
     name: ClassVar[str] = "gnp-authors"
     fraction: float | None = field(default=None, kw_only=True)
 
-    def init(self, oracle: Oracle, start: gnp.Point, seen: Any) -> Array:
+    def init(self, oracle: gnp.oracles.Oracle, start: gnp.Point, seen: Any) -> Array:
         return jnp.zeros_like(start.x)
 
-    def propose(self, oracle: Oracle, point: gnp.Point, memory: Array, outlook: gnp.Outlook) -> gnp.Proposal:
+    def propose(
+        self, oracle: gnp.oracles.Oracle, point: gnp.Point, memory: Array, outlook: gnp.Outlook
+    ) -> gnp.Proposal:
         x, g = point.x, point.subgradient
         gram = oracle.gram(x)
         operator = lx.FunctionLinearOperator(gram, jax.eval_shape(lambda: x))

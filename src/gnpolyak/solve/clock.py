@@ -7,6 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
+
+from gnpolyak.solve.runners.compiled import LONGEST
+
+# The time that a chunk should take: Ctrl-C and callbacks wait that long.
+CHUNK_SECONDS = 0.1
+FIRST_CHUNK = 8
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -40,3 +48,10 @@ class Clock:
             yield
         finally:
             self.spent[what] = self.spent.get(what, 0.0) + time.perf_counter() - began
+
+
+def next_length(taken: int, elapsed: float, left: float) -> int:
+    """The chunk that should take a tenth of a second, or what is left of the time limit."""
+    pace = elapsed / max(taken, 1)
+    wanted = min(CHUNK_SECONDS, max(left, 0.0)) / max(pace, 1e-9)
+    return int(np.clip(wanted, 1, min(LONGEST, 4 * max(taken, FIRST_CHUNK))))

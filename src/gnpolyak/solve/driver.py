@@ -16,22 +16,18 @@ from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Composite
 from gnpolyak.problem.sharding import joined
 from gnpolyak.solve.certificate import Certificate
-from gnpolyak.solve.clock import Clock, Limits
+from gnpolyak.solve.clock import CHUNK_SECONDS, FIRST_CHUNK, Clock, Limits, next_length
 from gnpolyak.solve.course import Course, Mark, Proof, Record, Stage, another, filled
 from gnpolyak.solve.dual import LEAST
 from gnpolyak.solve.evaluation import Evaluation
 from gnpolyak.solve.result import History, Result, noted
 from gnpolyak.solve.runners import LONGEST_STEP
 from gnpolyak.solve.runners.compiled import LONGEST
-from gnpolyak.solve.values import is_lower, no_worse
+from gnpolyak.solve.values import is_lower, no_worse, rule_of
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.status import FINAL, Status
 from gnpolyak.steps.targets import Target
-
-# The time that a chunk should take: Ctrl-C and callbacks wait that long.
-_CHUNK_SECONDS = 0.1
-_FIRST_CHUNK = 8
 
 
 @dataclass
@@ -127,7 +123,7 @@ class Run:
             return self._gone_through(known, method, target, x), known.status
         state = self._begin(method, target, x, first_gap) if known is None else self._back(known, method, target, x)
         status, free = Status(int(state.status)), None if known is None else known.free
-        length = _FIRST_CHUNK
+        length = FIRST_CHUNK
         self.course.made.append(Stage(self._mark(state), status, free))
         while status is Status.RUNNING:
             status = self._observe(method, target, state)
@@ -140,7 +136,7 @@ class Run:
                 taken, state = self._advance(method, target, state, min(length, spare) if spare > 0 else length)
             status = Status(int(state.status))
             elapsed = self.peers.of_first(time.perf_counter() - began)
-            length = _next_length(taken, elapsed, self.limits.seconds - self.seconds)
+            length = next_length(taken, elapsed, self.limits.seconds - self.seconds)
             if not taken and status is Status.RUNNING and self._is_halted():
                 status = self.halted_by()
             self.course.made[-1] = Stage(self._mark(state), status, free)
@@ -223,7 +219,7 @@ class Run:
 
     def _advance(self, method: Method, target: Target, state: State, length: int) -> tuple[int, State]:
         began, left = self.seconds, self.limits.seconds - self.seconds
-        state, columns = self.evaluation.runner.advance(method, target, state, length, min(_CHUNK_SECONDS, left))
+        state, columns = self.evaluation.runner.advance(method, target, state, length, min(CHUNK_SECONDS, left))
         taken = columns.shape[1]
         self._settle()
         if taken:  # None are made where the first direction cannot be followed.
@@ -294,15 +290,3 @@ class Run:
     def history(self) -> History:
         """One entry for each call so far."""
         return History.of(self.rows)
-
-
-def rule_of(method: Method, target: Target) -> str:
-    """The name of the rule that a result was found with, where its method needs one."""
-    return "" if method.leads and not target.exact else target.name
-
-
-def _next_length(taken: int, elapsed: float, left: float) -> int:
-    """The chunk that should take a tenth of a second, or what is left of the time limit."""
-    pace = elapsed / max(taken, 1)
-    wanted = min(_CHUNK_SECONDS, max(left, 0.0)) / max(pace, 1e-9)
-    return int(np.clip(wanted, 1, min(LONGEST, 4 * max(taken, _FIRST_CHUNK))))

@@ -1,4 +1,4 @@
-"""Which of two values is the better one."""
+"""Which of two values is the better one, and the rule that it was found with."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import jax
 import numpy as np
 
 from gnpolyak.solve.result import Result
+from gnpolyak.steps.methods import Method
+from gnpolyak.steps.targets import Target
 
 # Values that differ by less, in units of rounding, are equal: each of some hundred steps may have added a few units.
 _ROUNDING = 1e4
@@ -34,3 +36,8 @@ def no_worse(res: Result, before: Result) -> Result:
         return res
     state = res.state._replace(best=before.state.best)
     return replace(res, x=before.x, value=before.value, state=state)
+
+
+def rule_of(method: Method, target: Target) -> str:
+    """The name of the rule that a result was found with, where its method needs one."""
+    return "" if method.leads and not target.exact else target.name

@@ -19,12 +19,11 @@ from gnpolyak.solve.batch.members import assign, part
 from gnpolyak.solve.batch.rounds import Rounds, Stage
 from gnpolyak.solve.batch.task import Task
 from gnpolyak.solve.certificate import Certificate, told_of_each
-from gnpolyak.solve.driver import rule_of
 from gnpolyak.solve.dual import LEAST, stacked
 from gnpolyak.solve.finish import certified, typical_of_each
 from gnpolyak.solve.outliers import corrupted_of_each, places
 from gnpolyak.solve.result import History, Result, noted
-from gnpolyak.solve.values import is_lost
+from gnpolyak.solve.values import is_lost, rule_of
 from gnpolyak.solve.ways import delivered, ended, named, otherwise
 from gnpolyak.steps.iteration import State
 from gnpolyak.steps.methods import Method

@@ -4,6 +4,7 @@ import jax
 import numpy as np
 
 import gnpolyak as gnp
+from gnpolyak.oracles import oracle_for
 from gnpolyak.paper.authors import WarmStartedGNP
 
 
@@ -14,7 +15,8 @@ def test_the_authors_method_keeps_what_its_memory_has_in_the_null_space():
     with jax.enable_x64(True):
         point = problem.evaluate(x)
         outlook = gnp.Outlook(gap=point.value, fraction=1.0, budget=9)
-        found = [method.propose(problem, point, memory, outlook) for memory in (np.zeros_like(x), gauge)]
+        oracle = oracle_for(problem, x)
+        found = [method.propose(oracle, point, memory, outlook) for memory in (np.zeros_like(x), gauge)]
     assert all(float(one.residual) < 1e-9 for one in found)
     assert np.allclose(np.asarray(found[1].memory) - np.asarray(found[0].memory), gauge)
 

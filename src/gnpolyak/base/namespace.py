@@ -8,6 +8,7 @@ looks at the type of an array.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -58,6 +59,12 @@ class Portable(Module):
     def _children(self) -> list[Portable]:
         nodes = jax.tree.leaves(self, is_leaf=lambda node: isinstance(node, Portable) and node is not self)
         return [node for node in nodes if isinstance(node, Portable)]
+
+
+@functools.cache
+def eps_of(dtype: Any) -> float:
+    """The rounding unit of a floating type; remembered, since JAX takes ten microseconds to tell."""
+    return float(jnp.finfo(dtype).eps)
 
 
 def _on_host(leaf: Any) -> Any:

@@ -68,6 +68,12 @@ def settled(function: Function, at: Tree) -> Function:
     What it captured becomes an argument, and what it computes decides whom it equals. A function that cannot be traced
     stays as it is: whoever calls it will hear why.
     """
+    found = traced(function, at)
+    return function if found is None else found
+
+
+def traced(function: Function, at: Tree) -> Function | None:
+    """The same, or None for a function that cannot be traced."""
     if isinstance(function.function, Program):
         return function
     try:
@@ -75,7 +81,7 @@ def settled(function: Function, at: Tree) -> Function:
         found = Function(program, Data.plain((*function.data.arrays, *captured)))
         dead = states_derivatives(program.jaxpr) and _outlived(found, at)
     except Exception:
-        return function
+        return None
     return function if dead else found
 
 

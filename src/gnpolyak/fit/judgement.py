@@ -34,8 +34,9 @@ def scale(r: np.ndarray, variables: int = 0) -> float:
         share = float(np.mean(u * (3 - 3 * u + u * u))) / wanted
         if abs(share - 1) < 1e-6:
             break
-        # Where fewer than that many residuals are not zero, s falls to nothing.
-        s *= share**0.5
+        # Newton's step for log s, within a factor of two. Where too few residuals are not zero, s falls to nothing.
+        slope = 6 * float(np.mean(u * (1 - u) ** 2)) / wanted
+        s *= float(np.clip(np.exp((share - 1) / slope), 0.5, 2.0)) if slope > 0 else share**0.5
     return s
 
 

@@ -53,7 +53,8 @@ def as_map(predict: Predict, data: Data, starts: Iterable[np.ndarray], derivativ
     for p in (first, *others):
         for call, x in ((predict, data.given), (predict, data.x), (_pointwise(predict), data.x)):
             try:
-                _check_image(_call(call, x, shape)(p), shape)
+                with np.errstate(all="ignore"):
+                    _check_image(_call(call, x, shape)(p), shape)
             except InputError:
                 raise
             except Exception as error:
@@ -72,12 +73,11 @@ def _traced(predict: Predict, x: Any, shape: tuple[int, ...], p: np.ndarray) -> 
 
     model.__name__ = getattr(predict, "__name__", "model")
     with arrays.computing_in(np.dtype(np.float64), compiled=False):
-        try:
-            # Traced once, for this and for the solve.
-            found = AutodiffMap(model).settled(p)
-            image = found.image(p)
-        except Exception:
+        # Traced once, for this and for the solve.
+        found = AutodiffMap(model).traced(p)
+        if found is None:
             return None
+        image = found.image(p)
     # Otherwise it is for the call with numbers to say, which has the model's own words.
     return found if jnp.issubdtype(image.dtype, jnp.floating) and image.shape == shape else None
 
@@ -93,8 +93,7 @@ def _on_host(
 
 def _call(predict: Predict, x: Any, shape: tuple[int, ...]) -> Any:
     def model(p: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            found = predict(x, p)
+        found = predict(x, p)
         if isinstance(found, jax.Array):
             raise _untraceable()
         image = np.asarray(found)

@@ -14,7 +14,7 @@ import numpy as np
 
 from gnpolyak.base import trees
 from gnpolyak.base.measurements import Layout, gathered
-from gnpolyak.base.namespace import Array, while_loop
+from gnpolyak.base.namespace import Array, eps_of, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle, Reductions
 from gnpolyak.problem.box import Box
@@ -101,7 +101,7 @@ def split(reduce: Reductions, r: Array, value: Array, b: Array, tilt: Array | No
     A residual is zero by the size of a typical datum: the widest gap between residuals would do for neither points that
     are 1e-7 off nor data with outliers of 1e20.
     """
-    xp, unit, eps = reduce.xp, reduce.typical(b), float(jnp.finfo(r.dtype).eps)
+    xp, unit, eps = reduce.xp, reduce.typical(b), eps_of(r.dtype)
     (told,) = reduce.sums(abs(r) if tilt is None else abs(r) + tilt * r)
     adds_up = abs(told - value) <= eps**0.5 * xp.maximum(value, unit)
     return Data(r, abs(r) <= xp.maximum(ROUNDING * eps, tol) * unit, unit, adds_up)

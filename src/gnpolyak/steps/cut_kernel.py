@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from gnpolyak.base import small
-from gnpolyak.base.namespace import Array
+from gnpolyak.base.namespace import Array, eps_of
 
 Vector = list[Array]
 Matrix = dict[tuple[int, int], Array]
@@ -74,7 +74,7 @@ def _multipliers(
     left = _largest([jnp.where(usable[i], excess[i] - raised[i], 0.0) for i in range(k)])
     furthest = _largest(excess)
     finite = reduce(operator.and_, [jnp.abs(w) < jnp.inf for w in weights])
-    near = left <= float(jnp.finfo(left.dtype).eps) ** 0.4 * furthest
+    near = left <= eps_of(left.dtype) ** 0.4 * furthest
     return [w * u for w, u in zip(weights, unit, strict=True)], (length <= reach * furthest) & near & finite
 
 

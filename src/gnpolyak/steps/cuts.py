@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from gnpolyak.base import small, trees
-from gnpolyak.base.namespace import Array, solve, while_loop
+from gnpolyak.base.namespace import Array, eps_of, solve, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps import cut_kernel
@@ -159,7 +159,7 @@ def multipliers(xp: Any, matrix: Array, height: Array, filled: Array, value: Arr
     furthest = excess.max()
     sound = (
         (length <= _REACH * furthest)
-        & (left <= float(jnp.finfo(left.dtype).eps) ** 0.4 * furthest)
+        & (left <= eps_of(left.dtype) ** 0.4 * furthest)
         & (xp.where(xp.isfinite(weights), 0, 1).sum() == 0)
     )
     return weights / size, sound
@@ -174,7 +174,7 @@ def nonnegative_minimizer(xp: Any, matrix: Array, linear: Array, usable: Array) 
     """
     size = linear.shape[0]
     places = _places(xp, size)
-    ridge = _RIDGE * float(jnp.finfo(matrix.dtype).eps)
+    ridge = _RIDGE * eps_of(matrix.dtype)
     unit = _unit(xp, matrix)
     ridged = matrix + ridge * unit
     threshold = ridge * abs(linear).max()
@@ -235,7 +235,7 @@ def _unit(xp: Any, matrix: Array) -> Array:
 
 def in_a_kernel(*parts: Array, interpret: bool = False) -> tuple[Array, Array]:
     """`multipliers` as one kernel of a GPU."""
-    ridge = _RIDGE * float(jnp.finfo(parts[0].dtype).eps)
+    ridge = _RIDGE * eps_of(parts[0].dtype)
     return cut_kernel.in_a_kernel(*parts, ridge=ridge, reach=_REACH, interpret=interpret)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-
-from gnpolyak.base.namespace import Array, cond, solve_triangular, svd
+from gnpolyak.base.namespace import Array, cond, eps_of, solve_triangular, svd
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 
@@ -72,4 +70,4 @@ class Factors(NamedTuple):
 
 def _cutoff(matrix: Array) -> float:
     """Singular values below this share of the largest are rounding, not rank."""
-    return max(matrix.shape) * float(jnp.finfo(matrix.dtype).eps)
+    return max(matrix.shape) * eps_of(matrix.dtype)

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import Array, cond
+from gnpolyak.base.namespace import Array, cond, eps_of
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.reductions import Reductions
@@ -97,7 +97,7 @@ class Graduated(Method):
     def init(self, oracle: Oracle, start: Point, seen: Seen) -> Graduation:
         xp, reduce = oracle.xp, oracle.reduce
         # The finest that a residual can be: some units of a typical datum's rounding.
-        rounding = 8 * jnp.finfo(seen.r.dtype).eps * reduce.typical(oracle.data)
+        rounding = 8 * eps_of(seen.r.dtype) * reduce.typical(oracle.data)
         size, dtype = abs(seen.r), seen.r.dtype
         # With more than half of the data fitted already, the scale is that of the others.
         scale = MAD * reduce.median_above(xp.where(xp.isfinite(size), size, 0.0), rounding)
@@ -143,7 +143,7 @@ def _solved(oracle: Oracle, x: Tree, system: Weighted, budget: Array) -> tuple[T
 
 def _judged(reduce: Reductions, memory: Graduation, seen: Seen, variables: int) -> tuple[Graduation, Array]:
     """The memory after a trial, and whether the trial was accepted."""
-    trial, eps, xp = memory.trial, float(jnp.finfo(seen.r.dtype).eps), reduce.xp
+    trial, eps, xp = memory.trial, eps_of(seen.r.dtype), reduce.xp
     actual, before = memory.width.fall(reduce, memory.seen.r, seen.r)
     finite = trees.all_finite(seen.r) & xp.isfinite(trial.predicted)
     accepted = finite & (actual > 0)

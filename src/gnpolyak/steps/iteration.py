@@ -9,7 +9,7 @@ import numpy as np
 
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError
-from gnpolyak.base.namespace import Array, cond
+from gnpolyak.base.namespace import Array, cond, eps_of
 from gnpolyak.base.numbers import COUNTABLE
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle, oracle_for
@@ -230,7 +230,7 @@ def _is_better(xp: Any, method: Method, point: Point, onward: Point, state: Stat
     if not method.leads:
         return lower
     scale = xp.maximum(state.scale, abs(best.value))
-    equal = point.value <= best.value + _ROUNDING * float(jnp.finfo(scale.dtype).eps) * scale
+    equal = point.value <= best.value + _ROUNDING * eps_of(scale.dtype) * scale
     return lower | (equal & xp.isfinite(point.value) & trees.equal(onward.x, point.x))
 
 
@@ -241,7 +241,7 @@ def _judge(xp: Any, method: Method, target: Target, state: State, stuck: Array |
     onward = state.point
     gap = state.best.value - target.bound(state.aim)
     scale = xp.maximum(state.scale, abs(state.best.value))
-    rounding = _ROUNDING * float(jnp.finfo(gap.dtype).eps) * scale
+    rounding = _ROUNDING * eps_of(gap.dtype) * scale
     allowed = target.tol * state.first_gap
     # A rule that recovers knows itself when the arithmetic is exhausted: its gap is one that it chose.
     precise = (gap <= _STALL_FACTOR * rounding) & (state.idle >= _PATIENCE) & (not target.recovers)
@@ -276,7 +276,7 @@ def _first_of(xp: Any, reasons: tuple[tuple[Status, Any], ...], otherwise: Any) 
 def _judge_led(xp: Any, method: Method, target: Target, state: State) -> Array:
     """The status of a state that the method leads: its own verdict, unless the value settles the matter."""
     value, stated = state.best.value, target.stated()
-    rounding = _ROUNDING * float(jnp.finfo(value.dtype).eps) * xp.maximum(state.scale, abs(value))
+    rounding = _ROUNDING * eps_of(value.dtype) * xp.maximum(state.scale, abs(value))
     allowed = target.tol * state.first_gap if target.exact else 0.0
     reasons = (
         (Status.NON_FINITE, ~xp.isfinite(value)),

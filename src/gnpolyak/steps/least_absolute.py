@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import Array, cho_solver, svd, while_loop
+from gnpolyak.base.namespace import Array, cho_solver, eps_of, svd, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.oracles.reductions import Reductions
@@ -65,7 +65,7 @@ def least_absolute(
     Columns are turned orthonormal first, so that the condition of the matrix does not enter the iteration. Directions
     that the matrix does not see stay where they are.
     """
-    eps, data = float(jnp.finfo(r.dtype).eps), r.size
+    eps, data = eps_of(r.dtype), r.size
     column = lengths(xp, matrix)
     unit = Reductions(xp).median(abs(r), r != 0)
     unit = xp.where(unit > 0, unit, 1.0)
@@ -142,7 +142,7 @@ def reach(oracle: Oracle, x: Tree) -> Within | None:
 def _newton(xp: Any, q: Array, c: Array, kernel: Array, pull: Array, state: _Interior) -> _Interior:
     """A predictor and a corrector step (Mehrotra) towards p(1 − v) = o(1 + v) = 0, with Qᵀv = −pull."""
     z, v, p, o = state.z, state.v, state.p, state.o
-    n, eps = len(z), float(jnp.finfo(c.dtype).eps)
+    n, eps = len(z), eps_of(c.dtype)
     s, u = 1 - v, 1 + v
     d = 1 / (p / s + o / u)
     system = (q.T * d) @ q + kernel
@@ -250,7 +250,7 @@ class LeastAbsolute(Method):
         fall = xp.where(xp.all(xp.isfinite(seen)), fall, -xp.inf)
         done = (memory.promise <= _PROMISE * value) & (memory.prox <= 0)
         accepted = (fall >= 1e-4 * memory.promise) & (fall > 0) & ~done
-        stuck = ~accepted & ~done & (memory.promise <= jnp.finfo(seen.dtype).eps * value)
+        stuck = ~accepted & ~done & (memory.promise <= eps_of(seen.dtype) * value)
         stuck = stuck | (memory.trials + 1 >= _MOST_TRIALS)
         # A refused step is answered with the term that costs what it promised; one that costs a hundredth is dropped.
         raised = xp.maximum(4 * memory.prox, 2 * ratio(xp, memory.promise, memory.length))

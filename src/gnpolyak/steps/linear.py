@@ -10,13 +10,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import jax.numpy as jnp
-
 from gnpolyak.base import trees
 from gnpolyak.base.errors import InputError, shown
 from gnpolyak.base.krylov import KrylovSolution, conjugate_gradient, lsmr
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Array, Portable, each
+from gnpolyak.base.namespace import Array, Portable, each, eps_of
 from gnpolyak.base.tables import Table
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
@@ -167,7 +165,7 @@ class LSMR(_OnImages, _Iterative):
             lambda v: oracle.ravel(pull(formed(v)))[0],
             image,
             max_steps=self.most_steps(point.x),
-            rtol=10 * float(jnp.finfo(flat.dtype).eps) if self.rtol is None else self.rtol,
+            rtol=10 * eps_of(flat.dtype) if self.rtol is None else self.rtol,
         )
         return unravel(found.solution), found.iterations
 

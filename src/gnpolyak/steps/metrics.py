@@ -13,7 +13,7 @@ import numpy as np
 from gnpolyak.base import small, trees
 from gnpolyak.base.errors import InputError
 from gnpolyak.base.modules import field
-from gnpolyak.base.namespace import Array, Portable, cond
+from gnpolyak.base.namespace import Array, Portable, cond, eps_of
 from gnpolyak.base.small import on_gpu
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
@@ -43,7 +43,7 @@ class Direction(NamedTuple):
     @property
     def solved(self) -> Array:
         """Whether the true residual is small enough to trust the direction; NaN is not."""
-        largest = float(jnp.finfo(self.residual.dtype).eps) ** 0.4
+        largest = eps_of(self.residual.dtype) ** 0.4
         return (self.residual <= largest) & (self.decrement > 0) & trees.all_finite(self.s)
 
     @classmethod

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import Array, solve_triangular, while_loop
+from gnpolyak.base.namespace import Array, eps_of, solve_triangular, while_loop
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles.base import Oracle
 from gnpolyak.problem.composite import Point
@@ -170,7 +170,7 @@ def marquardt(xp: Any, system: Weighted, variables: int) -> Array:
     """μ in units of columns of length 1, where AJ is formed."""
     damping = xp.where(system.damping < 0, _DAMPING, system.damping)
     # Directions that the data do not see stay where they are.
-    return xp.maximum(damping, variables * jnp.finfo(system.r.dtype).eps)
+    return xp.maximum(damping, variables * eps_of(system.r.dtype))
 
 
 def trial(oracle: Oracle, system: Weighted, image: Array, bending: Array, damping: Array) -> Trial:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from gnpolyak.base.namespace import Array
+from gnpolyak.base.namespace import Array, eps_of
 from gnpolyak.oracles.reductions import Reductions
 
 # Tukey's weights end at this many widths: 95% efficient at the normal law.
@@ -27,7 +27,7 @@ class Width(NamedTuple):
         """wᵢ = ρ′(rᵢ)/rᵢ."""
         xp, a = reduce.xp, abs(r)
         # A residual whose own rounding is that large hides what the others gain, and says nothing itself.
-        seen = reduce.counted() & (a * float(jnp.finfo(r.dtype).eps) ** 0.5 < self.delta)
+        seen = reduce.counted() & (a * eps_of(r.dtype) ** 0.5 < self.delta)
         return xp.where(seen, self._of_sizes(xp, a), 0.0)
 
     def _of_sizes(self, xp: Any, a: Array) -> Array:
@@ -43,7 +43,7 @@ class Width(NamedTuple):
     def fall(self, reduce: Reductions, r: Array, s: Array) -> tuple[Array, Array]:
         """Σ ρ(rᵢ) − ρ(sᵢ), taken term by term, and Σ ρ(rᵢ)."""
         xp = reduce.xp
-        cap = self.delta / float(jnp.finfo(r.dtype).eps) ** 0.5
+        cap = self.delta / eps_of(r.dtype) ** 0.5
         a, b = (xp.minimum(abs(each), cap) for each in (r, s))
         before = self._rho(xp, a)
 

@@ -48,7 +48,7 @@ def check_oracle(oracle: Oracle, x: Tree, reference: Composite, *, seed: int = 0
     >>> import numpy as np, gnpolyak as gnp
     >>> from gnpolyak.oracles import host_oracle
     >>> problem = gnp.composite(gnp.SymmetricCP(2), gnp.L1(np.eye(3)))
-    >>> x = np.arange(6.0).reshape(3, 2)
+    >>> x = np.arange(1.0, 7.0).reshape(3, 2)
     >>> errors = gnp.testing.check_oracle(host_oracle(problem, x), x, problem)
     >>> errors["subgradient"] < 1e-10
     True

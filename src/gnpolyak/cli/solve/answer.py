@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 import gnpolyak as gnp
+from gnpolyak.base import trees
 from gnpolyak.base.arrays import precise
 from gnpolyak.base.files import replacing
 from gnpolyak.cli.solve.kinds import KINDS, Arrays, Built
@@ -55,9 +55,10 @@ class Answer:
     @cached_property
     def residuals(self) -> np.ndarray:
         """Data less model, in the shape of the data."""
-        with precise(True):
-            x = jax.tree.map(jax.numpy.asarray, self.result.x)
-            return np.asarray(_residuals(self.understood.problem, x))
+        problem, x = self.understood.problem, trees.on_host(self.result.x)
+        data: Any = problem.penalty
+        with precise(True), np.errstate(all="ignore"):
+            return np.asarray(host_oracle(problem, x).residuals(x)[1]).reshape(data.b.shape)
 
     @cached_property
     def marked(self) -> np.ndarray:
@@ -104,7 +105,3 @@ class Answer:
         """Write the arrays, whole or not at all."""
         with replacing(path) as draft, draft.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **self.arrays)
-
-
-def _residuals(problem: gnp.Composite, x: Any) -> Any:
-    return host_oracle(problem, x).residuals(x)[1]

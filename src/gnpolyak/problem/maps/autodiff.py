@@ -60,7 +60,13 @@ class AutodiffMap(Map):
         return self.function(x)
 
     def settled(self, at: Tree) -> Self:
-        return self._with(function=tracing.settled(self.function, at))
+        found = self.traced(at)
+        return self if found is None else found
+
+    def traced(self, at: Tree) -> Self | None:
+        """The map of the program that its function traces to, or None for a function that cannot be traced."""
+        found = tracing.traced(self.function, at)
+        return None if found is None else self._with(function=found)
 
     def check(self, x: Tree) -> None:
         if isinstance(self.function.function, tracing.Program):

@@ -18,13 +18,16 @@ Pull = Callable[[Array], tuple[Array, ...]]
 
 def scatter(xp: Any, places: Any, rows: Array, count: int, weights: Any = None) -> Array:
     """The matrix of `count` rows whose row p is the sum of the given rows with place p, weighted."""
+    weighted: Any = rows if weights is None else weights[:, None] * rows
     if xp is jnp:
-        weighted = rows if weights is None else weights[:, None] * rows
         return jnp.zeros((count, rows.shape[1]), rows.dtype).at[places].add(weighted)
-    weighted, width = rows if weights is None else weights[:, None] * rows, rows.shape[1]
+    weighted = np.ascontiguousarray(weighted)
+    # NumPy counts with real weights alone: a complex number is two of them.
+    real = weighted.view(weighted.real.dtype)
+    width = real.shape[1]
     entries = places[:, None] * np.int64(width) + np.arange(width)
-    summed = np.bincount(entries.ravel(), weighted.ravel(), count * width)
-    return summed.reshape(count, width).astype(rows.dtype, copy=False)
+    summed = np.bincount(entries.ravel(), real.ravel(), count * width).astype(real.dtype, copy=False)
+    return summed.reshape(count, width).view(weighted.dtype).astype(rows.dtype, copy=False)
 
 
 def gathered(xp: Any, factors: Sequence[Array], indices: Sequence[Array]) -> list[Array]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 
 from gnpolyak.base import trees
-from gnpolyak.base.namespace import Array
+from gnpolyak.base.namespace import Array, eps_of
 from gnpolyak.base.numbers import COUNTABLE, require_whole
 from gnpolyak.problem.composite import Point
 from gnpolyak.steps.status import Status
@@ -113,7 +113,7 @@ class Level(Target):
     def init(self, start: Point) -> _LevelAim:
         xp = self.xp
         gap = start.value - xp.asarray(self.lower_bound, start.value.dtype)
-        rounding = 8 * float(jnp.finfo(gap.dtype).eps) * xp.abs(start.value)
+        rounding = 8 * eps_of(gap.dtype) * xp.abs(start.value)
         none, no = xp.zeros((), jnp.int32), xp.asarray(False)
         return _LevelAim(
             reference=start.value,

@@ -12,6 +12,7 @@ import pytest
 
 import gnpolyak as gnp
 from gnpolyak.base import container
+from gnpolyak.solve import driver
 from solve.killed import bits, curve, killed, solve
 
 START = np.array([1.0, 1.0, 0.0])
@@ -263,3 +264,16 @@ def test_without_a_checkpoint_nothing_is_written(tmp_path, monkeypatch):
         warnings.simplefilter("error")
         gnp.minimize(decay(), START, callback=stopping_after(2))
     assert not list(tmp_path.iterdir())
+
+
+def test_taken_up_after_every_step_of_the_cuts_it_ends_with_the_same_bits(tmp_path, monkeypatch):
+    """What a file gives back lies in memory as it did: rounding depends on that."""
+    monkeypatch.setattr(driver, "_FIRST_CHUNK", 1)
+    monkeypatch.setattr(driver, "_next_length", lambda *_: 1)
+    case = gnp.instances.tensor_sensing(d=20, r=2, kappa=10.0, p_fail=0.2)
+    whole = bits(gnp.minimize(case.problem, case.x0))
+    for chunks in range(1, 10):
+        kept = {"checkpoint": tmp_path / f"{chunks}.ckpt", "checkpoint_seconds": 0}
+        short = gnp.minimize(case.problem, case.x0, callback=stopping_after(chunks), **kept)
+        assert short.status is gnp.Status.STOPPED_BY_CALLBACK
+        assert bits(gnp.minimize(case.problem, case.x0, **kept)) == whole, chunks

@@ -88,7 +88,8 @@ def test_time_limit_is_honoured_within_a_chunk(slow):
     gnp.minimize(slow.problem, slow.x0, "polyak", target=0.0, max_calls=2)
     res = gnp.minimize(slow.problem, slow.x0, "polyak", target=0.0, max_calls=10**6, max_seconds=0.3)
     assert res.status is gnp.Status.TIME_LIMIT
-    assert 0.3 <= res.seconds < 1.0
+    # An evaluation that would end too late is not begun.
+    assert 0.2 <= res.seconds < 1.0
     assert time.perf_counter() - began < 20
 
 

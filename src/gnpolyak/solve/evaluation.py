@@ -17,6 +17,7 @@ from gnpolyak.base.measurements import Layout, gathered
 from gnpolyak.base.trees import Tree
 from gnpolyak.oracles import Oracle, forms_jacobian, host_oracle, is_small
 from gnpolyak.problem.composite import Composite
+from gnpolyak.problem.oracles.native import direct
 from gnpolyak.solve.runners import CompiledRunner, HostRunner, Runner
 from gnpolyak.steps.methods import Method
 from gnpolyak.steps.targets import Target
@@ -135,5 +136,6 @@ def chosen_runner(problem: Composite, method: Method, target: Target) -> str:
     spread = problem.sensing.spread is not None or any(len(leaf.devices()) > 1 for leaf in arrays)
     portable = method.runs_on_numpy and target.runs_on_numpy
     accelerated = any(device.platform != "cpu" for device in devices)
-    large = accelerated and (not problem.runs_on_numpy or sum(leaf.nbytes for leaf in arrays) > _SMALL)
-    return "compiled" if spread or not portable or large else "host"
+    # Without the compiled passes NumPy reads the rows several times, and the accelerator is the faster one.
+    small = problem.runs_on_numpy and direct.available() and sum(leaf.nbytes for leaf in arrays) <= _SMALL
+    return "compiled" if spread or not portable or (accelerated and not small) else "host"

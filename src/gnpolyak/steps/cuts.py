@@ -54,7 +54,8 @@ class Bundle(NamedTuple):
 
 def begin(xp: Any, size: int, point: Point) -> Bundle:
     """A bundle of `size` places that holds one cut."""
-    cuts = jax.tree.map(lambda leaf: xp.broadcast_to(leaf, (size, *leaf.shape)), Cut.at(point))
+    # Copies: views of one would leave the cuts in an order in memory that no file keeps, and rounding depends on it.
+    cuts = jax.tree.map(lambda leaf: xp.stack([leaf] * size), Cut.at(point))
     return Bundle(cuts, xp.arange(size) == 0)
 
 

@@ -123,12 +123,8 @@ class Run:
             return self._gone_through(known, method, target, x), known.status
         state = self._begin(method, target, x, first_gap) if known is None else self._back(known, method, target, x)
         status, free = Status(int(state.status)), None if known is None else known.free
-<<<<<<< HEAD
-        length = FIRST_CHUNK
-=======
         # How long a step takes is not known before the first: with a time limit that is one by itself.
-        length = _FIRST_CHUNK if self.limits.seconds == float("inf") else 1
->>>>>>> t2
+        length = FIRST_CHUNK if self.limits.seconds == float("inf") else 1
         self.course.made.append(Stage(self._mark(state), status, free))
         while status is Status.RUNNING:
             status = self._observe(method, target, state)

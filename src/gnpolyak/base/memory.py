@@ -7,6 +7,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gnpolyak.base.errors import InputError
 
 # Where the memory that is left cannot be told.
@@ -74,3 +76,13 @@ def _trim() -> Any:
         return ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):
         return None
+
+
+@functools.cache
+def keep_pages() -> None:
+    """Have the C library keep memory that was freed, up to some ten megabytes, for what is asked for next.
+
+    A step on the host makes and drops dozens of arrays. Without this glibc hands each back to the system, and a third
+    of a solve goes into page faults. Its threshold follows the largest block that was ever freed: here is one.
+    """
+    np.empty(31 * 2**20, np.uint8)

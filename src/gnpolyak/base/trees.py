@@ -23,6 +23,8 @@ Tree = Any
 
 def dot(a: Tree, b: Tree) -> Array:
     """⟨a, b⟩, summed over all leaves; a real number."""
+    if hasattr(a, "ndim"):
+        return (a.conj() * b).real.sum()
     products = [(u.conj() * v).real.sum() for u, v in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)]
     return reduce(operator.add, products)
 
@@ -34,17 +36,26 @@ def norm(a: Tree) -> Array:
 
 def add_scaled(a: Tree, scale: Array | float, b: Tree) -> Tree:
     """The sum a + scale · b."""
-    return jax.tree.map(lambda u, v: u + scale * v, a, b)
+    return _mapped(lambda u, v: u + scale * v, a, b)
 
 
 def subtract(a: Tree, b: Tree) -> Tree:
     """The difference a − b."""
-    return jax.tree.map(lambda u, v: u - v, a, b)
+    return _mapped(lambda u, v: u - v, a, b)
 
 
 def scale(factor: Array | float, a: Tree) -> Tree:
     """The product factor · a."""
-    return jax.tree.map(lambda u: factor * u, a)
+    return _mapped(lambda u: factor * u, a)
+
+
+def _mapped(function: Callable[..., Array], *trees: Tree) -> Tree:
+    """`jax.tree.map`, which takes longer than the arithmetic where a variable is an array or a tuple of some."""
+    if hasattr(trees[0], "ndim"):
+        return function(*trees)
+    if type(trees[0]) is tuple and all(hasattr(leaf, "ndim") for leaf in trees[0]):
+        return tuple([function(*leaves) for leaves in zip(*trees, strict=True)])
+    return jax.tree.map(function, *trees)
 
 
 def conjugate(a: Tree) -> Tree:

@@ -189,11 +189,11 @@ def _levelled(
     delta = width.delta
     w = width.weights(reduce, memory.seen.r)
     here, count = reduce.counted(), reduce.count(a)
-    squares, weight = reduce.sums(w * xp.where(w > 0, a, 0.0) ** 2, w)
+    squares, weight = reduce.sums(w * a * a, w)
     size = xp.sqrt(ratio(xp, squares, weight))
     inside = here & (a <= TUKEY * delta)
     core, good = reduce.sums(here & (a <= delta), inside)
-    top = xp.max(xp.where(inside, a, 0.0))
+    top = (a * inside).max()
     scale = MAD * reduce.median(a)
     bulk = scale <= delta
     # Nothing between δ/2 and 4.685 δ: good and bad are apart, and δ may follow the good.

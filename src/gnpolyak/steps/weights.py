@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 
 from gnpolyak.base.namespace import Array, eps_of
 from gnpolyak.oracles.reductions import Reductions
@@ -25,50 +26,57 @@ class Width(NamedTuple):
 
     def weights(self, reduce: Reductions, r: Array) -> Array:
         """wᵢ = ρ′(rᵢ)/rᵢ."""
-        xp, a = reduce.xp, abs(r)
+        if reduce.xp is np:
+            return self._weights_in_place(r)
+        a = abs(r)
+        u = jnp.minimum(a / (TUKEY * self.delta), 1.0)
+        huber = jnp.minimum(1.0, self.delta / jnp.maximum(a, jnp.finfo(r.dtype).tiny))
         # A residual whose own rounding is that large hides what the others gain, and says nothing itself.
         seen = reduce.counted() & (a * eps_of(r.dtype) ** 0.5 < self.delta)
-        return xp.where(seen, self._of_sizes(xp, a), 0.0)
+        return jnp.where(seen, jnp.where(self.redescending, (1 - u * u) ** 2, huber), 0.0)
 
-    def _of_sizes(self, xp: Any, a: Array) -> Array:
-        def huber() -> Array:
-            return xp.minimum(1.0, self.delta / xp.maximum(a, jnp.finfo(a.dtype).tiny))
-
-        def tukey() -> Array:
-            u = xp.minimum(a / (TUKEY * self.delta), 1.0)
-            return (1 - u * u) ** 2
-
-        return self._either(xp, tukey, huber)
+    def _weights_in_place(self, r: Any) -> Any:
+        """The same for finite residuals in one array of NumPy's: each new one costs as much as its arithmetic."""
+        if self.redescending:
+            w = np.minimum(r * (1 / (TUKEY * self.delta)), 1.0)
+            w = np.maximum(w, -1.0, out=w)
+            w *= w
+            np.subtract(1.0, w, out=w)
+            return np.multiply(w, w, out=w)
+        w = np.maximum(abs(r), jnp.finfo(r.dtype).tiny)
+        np.divide(self.delta, w, out=w)
+        w *= w > eps_of(r.dtype) ** 0.5
+        return np.minimum(w, 1.0, out=w)
 
     def fall(self, reduce: Reductions, r: Array, s: Array) -> tuple[Array, Array]:
         """Σ ρ(rᵢ) − ρ(sᵢ), taken term by term, and Σ ρ(rᵢ)."""
         xp = reduce.xp
         cap = self.delta / eps_of(r.dtype) ** 0.5
         a, b = (xp.minimum(abs(each), cap) for each in (r, s))
-        before = self._rho(xp, a)
-
-        def plain() -> Array:
+        before, after = (self._rho(xp, each) for each in (a, b))
+        terms = before - after
+        if xp is jnp or not self.redescending:
+            plain = (a <= self.delta) & (b <= self.delta) & ~self.redescending
             # Inside δ Huber's ρ is a²/2, whose difference is told without cancellation.
-            inside = (a <= self.delta) & (b <= self.delta)
-            return xp.where(inside, (a - b) * (a + b) / 2, before - self._rho(xp, b))
-
-        terms = self._either(xp, lambda: before - self._rho(xp, b), plain)
+            terms = xp.where(plain, (a - b) * (a + b) / 2, terms)
         fallen, whole = reduce.sums(terms, before)
         return fallen, whole
 
     def _rho(self, xp: Any, a: Array) -> Array:
-        def tukey() -> Array:
-            c = TUKEY * self.delta
-            u = xp.minimum(a / c, 1.0) ** 2
-            return c * c / 6 * u * (3 - 3 * u + u * u)
-
-        def huber() -> Array:
-            return xp.where(a <= self.delta, a * a / 2, self.delta * (a - self.delta / 2))
-
-        return self._either(xp, tukey, huber)
-
-    def _either(self, xp: Any, tukey: Any, huber: Any) -> Array:
-        """One of the two; a compiled program computes both, since a branch would cost more."""
-        if xp is jnp:
-            return jnp.where(self.redescending, tukey(), huber())
-        return tukey() if self.redescending else huber()
+        """Tukey's ρ = (c²/6) u(3 − 3u + u²) with u = (a/c)², or Huber's."""
+        c = TUKEY * self.delta
+        if xp is np and self.redescending:
+            u = a * (1 / c)
+            u *= u
+            np.minimum(u, 1.0, out=u)
+            rho = u - 3.0
+            rho *= u
+            rho += 3.0
+            rho *= u
+            rho *= c * c / 6
+            return rho
+        huber = xp.where(a <= self.delta, a * a / 2, self.delta * (a - self.delta / 2))
+        if xp is np:
+            return huber
+        u = jnp.minimum(a / c, 1.0) ** 2
+        return jnp.where(self.redescending, c * c / 6 * u * (3 - 3 * u + u * u), huber)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gnpolyak.base import trees
 from gnpolyak.base.halting import HaltedError
+from gnpolyak.base.memory import keep_pages
 from gnpolyak.base.namespace import Portable
 from gnpolyak.base.threads import one_lapack_thread
 from gnpolyak.base.trees import Tree
@@ -37,6 +38,7 @@ class HostRunner:
     name = "host"
 
     def __init__(self, oracle: Oracle, halted: Callable[[float], bool]) -> None:
+        keep_pages()
         self.oracle = Watched(oracle, halted)
 
     def bind(self, module: P) -> P:

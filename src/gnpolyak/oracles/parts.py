@@ -36,6 +36,7 @@ class PartsOracle(Oracle):
         super().__init__(problem, xp)
         self.forms = forms  # type: ignore[misc]
         self._x, self._kernel = x, problem.kernel(x)
+        self._at: tuple[Tree, dict[Any, Any]] = (None, {})
 
     def evaluate(self, x: Tree) -> Point:
         c, a, h = self.map, self.sensing, self.penalty
@@ -61,14 +62,25 @@ class PartsOracle(Oracle):
         return np.stack([push(unravel(unit)) for unit in np.eye(flat.size, dtype=flat.dtype)], axis=1)
 
     def gram(self, x: Tree) -> Callable[[Tree], Tree]:
-        return self.map.gram(x)
+        return self._once(x, "gram", lambda: self.map.gram(x))
 
     def metric(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
-        return self.map.preconditioner(x, damping)
+        return self._once(x, damping, lambda: self.map.preconditioner(x, damping))
+
+    def _once(self, x: Tree, key: Any, make: Callable[[], Any]) -> Any:
+        """What a step asks for several times at one point; on the host alone, since a trace must not outlive itself."""
+        if self.xp is jnp:
+            return make()
+        if self._at[0] is not x:
+            self._at = (x, {})
+        known, key = self._at[1], key if isinstance(key, str) else float(key)
+        if key not in known:
+            known[key] = make()
+        return known[key]
 
     def metrics(self, x: Tree, damping: Array | float = 0.0) -> Callable[[Tree], Tree]:
-        solve = self.map.preconditioner(x, damping)
         # The library's closed forms broadcast; a user's, which only JAX runs, need not.
+        solve = self.metric(x, damping)
         return jax.vmap(solve) if self.xp is jnp else solve
 
     def jacobian(self, x: Tree) -> Array:

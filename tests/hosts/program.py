@@ -35,8 +35,8 @@ def watched(problem, case, **settings):
     """The result, and each iterate."""
     points = []
     # One step at a time, for every iterate to be seen.
-    driver._next_length = lambda *_: 1
-    driver._FIRST_CHUNK = 1
+    driver.next_length = lambda *_: 1
+    driver.FIRST_CHUNK = 1
     res = gnp.minimize(problem, case.x0, callback=lambda res: points.append(flat(res.state.point.x)), **settings)
     return res, np.array([*points, flat(res.state.point.x)])
 

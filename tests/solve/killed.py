@@ -73,7 +73,7 @@ def _child(case, path, delay):
     if delay != "0":
         killer = threading.Timer(float(delay.removeprefix("start")), os.kill, (os.getpid(), signal.SIGKILL))
         # More chunks, and time between them: moments to be killed at.
-        driver._next_length = lambda *_: 1
+        driver.next_length = lambda *_: 1
         driver.Run._observe = _slowly(driver.Run._observe, killer, 0 if delay.startswith("start") else 2)
     print(bits(solve(case, path)), flush=True)
     os._exit(0)

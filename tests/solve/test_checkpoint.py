@@ -268,8 +268,8 @@ def test_without_a_checkpoint_nothing_is_written(tmp_path, monkeypatch):
 
 def test_taken_up_after_every_step_of_the_cuts_it_ends_with_the_same_bits(tmp_path, monkeypatch):
     """What a file gives back lies in memory as it did: rounding depends on that."""
-    monkeypatch.setattr(driver, "_FIRST_CHUNK", 1)
-    monkeypatch.setattr(driver, "_next_length", lambda *_: 1)
+    monkeypatch.setattr(driver, "FIRST_CHUNK", 1)
+    monkeypatch.setattr(driver, "next_length", lambda *_: 1)
     case = gnp.instances.tensor_sensing(d=20, r=2, kappa=10.0, p_fail=0.2)
     whole = bits(gnp.minimize(case.problem, case.x0))
     for chunks in range(1, 10):

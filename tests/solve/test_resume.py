@@ -58,7 +58,7 @@ def test_a_limit_that_cut_an_inner_solve_short_is_taken_back():
 
 @pytest.mark.parametrize("name", ["compiled", "on the host"])
 def test_the_course_does_not_depend_on_how_chunks_were_cut(whole, name, monkeypatch):
-    monkeypatch.setattr(driver, "_next_length", lambda *_: 3)
+    monkeypatch.setattr(driver, "next_length", lambda *_: 3)
     problem, options = CASES[name]
     assert bits(gnp.minimize(problem, **options)) == bits(whole[name])
 

@@ -26,10 +26,11 @@ def bench(suite: str, json: Path | None, figure: Path | None) -> None:
     Every figure is a median of interleaved repeats, and every ratio is taken round by round in one run. Peers that are
     not installed are skipped with a reason; pip install 'gnpolyak[bench]' brings them. `quick` takes about a minute,
     `full` about ten, `zoo` races every problem class from its data against what else is taken for it, in some minutes,
-    `fit` holds curve_fit against SciPy's losses, `latency` measures how soon a small model is answered and what memory
-    a thousand of them take, `batch` holds many small problems at once against a loop, `scaling` measures processes that
-    share a problem beside one alone, in about three minutes, `stream` solves 16 GB of rows from the disk (which has to
-    have room for them) in half an hour, and `gpu` is for a machine where JAX and PyTorch see a GPU.
+    `fit` holds curve_fit against SciPy's losses, `latency` measures the import, how soon each problem class and small
+    models are answered in fresh processes, and what memory a thousand models take, in a quarter of an hour, `batch`
+    holds many small problems at once against a loop, `scaling` measures processes that share a problem beside one
+    alone, in about three minutes, `stream` solves 16 GB of rows from the disk (which has to have room for them) in half
+    an hour, and `gpu` is for a machine where JAX and PyTorch see a GPU.
     """
     if json is not None and json == figure:
         raise click.UsageError(f"--json and --figure are the same file, {json}: name two")

@@ -135,7 +135,7 @@ def minimize(
     resume : Result, optional
         What this problem was solved to before: go on from there, with the settings of that solve, which need not be
         repeated. `max_calls` and `max_seconds` count from its beginning. After a limit, the result is that of one solve
-        with the larger limit, bit by bit.
+        with the larger limit, bit by bit, unless `max_seconds` cut the start from the data short.
 
     Returns
     -------

@@ -34,8 +34,16 @@ def rotation(xp: Any, q: Array) -> Array:
     return ((w * w - inner) * xp.eye(3, dtype=q.dtype) + 2 * outer + 2 * w * _cross(xp, v)) / (w * w + inner)
 
 
+# The matrices of the cross products with the three unit vectors, one a row.
+_GENERATORS = np.array(
+    [[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], np.float64
+)
+
+
 def _cross(xp: Any, v: Array) -> Array:
     """The matrices [v]ₓ with [v]ₓu = v × u."""
+    if xp is np:
+        return (v @ _GENERATORS.astype(v.dtype, copy=False)).reshape(*v.shape, 3)
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
     zero = xp.zeros_like(x)
     return xp.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*v.shape, 3)
@@ -43,6 +51,8 @@ def _cross(xp: Any, v: Array) -> Array:
 
 def _axial(xp: Any, m: Array) -> Array:
     """The adjoint of v ↦ [v]ₓ."""
+    if xp is np:
+        return m.reshape(-1, 9) @ _GENERATORS.T.astype(m.dtype, copy=False)
     return xp.stack([m[:, 2, 1] - m[:, 1, 2], m[:, 0, 2] - m[:, 2, 0], m[:, 1, 0] - m[:, 0, 1]], axis=-1)
 
 
@@ -135,13 +145,13 @@ class RelativeRotations(Map):
         image = _products(xp, first, r[self.j])
 
         def push(z: Array) -> Array:
-            omega = _along(frame, z)
+            omega = _along(self.xp, frame, z)
             turned = _contracted(xp, "eab,eb->ea", first, omega[self.i] - omega[self.j])
             return _products(xp, _cross(xp, turned), image.swapaxes(-1, -2))
 
         def pull(v: Array) -> Array:
             turned = _axial(xp, _products(xp, v, image))
-            return _combined(frame, self._differences(_contracted(xp, "eab,ea->eb", first, turned)))
+            return _combined(self.xp, frame, self._differences(_contracted(xp, "eab,ea->eb", first, turned)))
 
         return push, pull
 
@@ -149,8 +159,8 @@ class RelativeRotations(Map):
         frame = _scaled_frame(self.xp, x)
 
         def action(z: Array) -> Array:
-            omega = _along(frame, z)
-            return 2 * _combined(frame, self._differences(omega[self.i] - omega[self.j]))
+            omega = _along(self.xp, frame, z)
+            return 2 * _combined(self.xp, frame, self._differences(omega[self.i] - omega[self.j]))
 
         return action
 
@@ -173,9 +183,9 @@ class RelativeRotations(Map):
         frame = _frame(xp, x / length)
 
         def solve(g: Array) -> Array:
-            omega = xp.moveaxis(_along(frame, g), -2, 0)
+            omega = xp.moveaxis(_along(self.xp, frame, g), -2, 0)
             solved = inverse(omega.reshape(self.n, -1)).reshape(omega.shape)
-            return _combined(frame, xp.moveaxis(solved, 0, -2))
+            return _combined(self.xp, frame, xp.moveaxis(solved, 0, -2))
 
         return solve
 
@@ -185,7 +195,7 @@ class RelativeRotations(Map):
         R(q + ts) = R(q) E(t) with E′ = [ω]ₓ and E″ = [ω]ₓ² − 2h[ω]ₓ at zero, for h = ⟨q, s⟩/|q|².
         """
         xp = self.xp
-        turn = _cross(xp, _along(_scaled_frame(xp, x), s))
+        turn = _cross(xp, _along(self.xp, _scaled_frame(xp, x), s))
         longer = ((x * s).sum(axis=1) / (x * x).sum(axis=1))[:, None, None]
         second = _products(xp, turn, -turn) - 2 * longer * turn
         i, j = self.i, self.j
@@ -214,13 +224,17 @@ def _scaled_frame(xp: Any, x: Array) -> Array:
     return _frame(xp, 2 * x / (x * x).sum(axis=1, keepdims=True))
 
 
-def _along(frame: Array, z: Array) -> Array:
+def _along(xp: Any, frame: Array, z: Array) -> Array:
     """Qᵀz."""
+    if xp is np:
+        return np.einsum("nij,...ni->...nj", frame, z)
     return (frame * z[..., None]).sum(axis=-2)
 
 
-def _combined(frame: Array, omega: Array) -> Array:
+def _combined(xp: Any, frame: Array, omega: Array) -> Array:
     """Qω."""
+    if xp is np:
+        return np.einsum("nij,...nj->...ni", frame, omega)
     return (frame * omega[..., None, :]).sum(axis=-1)
 
 

@@ -32,7 +32,16 @@ def oracle_for(problem: Composite, x: Tree) -> Oracle:
 
 
 def host_oracle(problem: Composite, x: Tree) -> Oracle:
-    """The oracle of a problem on the host: NumPy arrays, and nothing compiled but a user's own JAX functions."""
+    """The oracle of a problem on the host: NumPy arrays, and nothing compiled but a user's own JAX functions.
+
+    Examples
+    --------
+    >>> import numpy as np, gnpolyak as gnp
+    >>> problem = gnp.composite(gnp.Linear(np.eye(2)), gnp.L1(np.array([1.0, 3.0])))
+    >>> point = gnp.oracles.host_oracle(problem, np.zeros(2)).evaluate(np.zeros(2))
+    >>> float(point.value), point.subgradient.tolist()
+    (4.0, [-1.0, -1.0])
+    """
     if problem.streamed:
         return StreamedOracle(problem, x)
     forms = forms_jacobian(problem, x)

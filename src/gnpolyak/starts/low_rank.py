@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from gnpolyak.problem.sensing import Entries, Identity
 from gnpolyak.starts.host import on_host
 from gnpolyak.starts.leading import leading_pair
 from gnpolyak.starts.table import LARGER
-
-if TYPE_CHECKING:
-    pass
 
 # Residuals beyond two standard deviations, of the normal law with their median, are cut: what is left of an outlier is
 # no larger than the signal, whatever its size was.
